@@ -1,0 +1,221 @@
+//! One commit, start to end.
+//!
+//! ```text
+//!   hold -> settle what is logged -> decide -> log -> complete -> publish -> clean -> _SUCCESS
+//!                                              ^commit point      ^switch
+//! ```
+
+mod plan;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use plan::{Plan, Planned};
+
+use crate::backend::{Backend, Hold, Logged, Staging};
+use crate::keep;
+use crate::partition::parse_partition_path;
+use crate::record::{Outcome, Record, TransactionId};
+use crate::recover::{after_publish, complete};
+use crate::schema::{RecordedSchema, TableSchema};
+use crate::table::Table;
+use crate::transaction::{Change, Committed, PartitionChange, RowCounter};
+use crate::{Error, Result, names};
+
+/// What a transaction brings to its commit.
+pub(crate) struct Commit<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) staging: Arc<dyn Staging>,
+    pub(crate) txn: TransactionId,
+    pub(crate) schema: TableSchema,
+    pub(crate) recorded: RecordedSchema,
+    pub(crate) change: Change,
+    pub(crate) rows: &'a dyn RowCounter,
+    /// Whether what was staged is the transaction's to remove: not from the moment on that its
+    /// record may be in the log, as whoever finishes that needs it.
+    pub(crate) owned: &'a AtomicBool,
+}
+
+impl Commit<'_> {
+    pub(crate) async fn run(&self) -> Result<Committed> {
+        let retention = self.check()?;
+        let started = Instant::now();
+        loop {
+            let left = self.change.lock_timeout.saturating_sub(started.elapsed());
+            let hold = self.backend.hold(left, &self.change.statement).await?;
+            let plan = match self.plan().await? {
+                Planned::Nothing(committed) => return Ok(committed),
+                Planned::Again => continue,
+                Planned::Write(plan) => plan,
+            };
+            self.owned.store(false, Ordering::SeqCst);
+            let logged = self.backend.log(&plan.record).await;
+            self.owned.store(matches!(logged, Ok(Logged::Lost) | Err(_)), Ordering::SeqCst);
+            match logged? {
+                Logged::Won => return self.bring_in(plan, retention, hold).await,
+                Logged::Lost if started.elapsed() < self.change.lock_timeout => {}
+                Logged::Lost => return Err(self.outrun()),
+                Logged::Unknown(error) => return Err(self.unknown(error)),
+            }
+        }
+    }
+
+    /// What can be told before anything is locked: that the files are this transaction's, in the
+    /// directories of their partitions, and that the retention is one.
+    fn check(&self) -> Result<Duration> {
+        let columns = self.schema.partition_columns();
+        for file in &self.change.files {
+            let ours = names::transaction_of(&file.name) == Some(self.txn.as_str());
+            let key = parse_partition_path(columns, &file.directory);
+            if !ours || file.name.contains('/') || !key.is_ok_and(|key| key == file.partition) {
+                return Err(Error::invalid(format!(
+                    "{}/{} is no staged file of this transaction for {}",
+                    file.directory,
+                    file.name,
+                    file.partition.display(columns)
+                )));
+            }
+        }
+        keep::retention(self.change.retention, &self.recorded.properties)
+    }
+
+    fn outrun(&self) -> Error {
+        Error::unavailable(format!(
+            "other writers kept committing to {} first for {} s: try again",
+            self.backend.shown(),
+            self.change.lock_timeout.as_secs_f64()
+        ))
+    }
+
+    fn unknown(&self, error: Error) -> Error {
+        Error::unavailable(format!(
+            "this write to {} may be logged: if it is, the next write finishes it; look at the \
+             table's history before running it again",
+            self.backend.shown()
+        ))
+        .with_source(error)
+    }
+
+    /// After the commit point, in a task of its own: it goes on when the caller stops waiting.
+    async fn bring_in(
+        &self,
+        plan: Box<Plan>,
+        retention: Duration,
+        hold: Hold,
+    ) -> Result<Committed> {
+        let backend = Arc::clone(&self.backend);
+        let finished = tokio::spawn(async move {
+            let Plan { record, untouched, mut warnings } = *plan;
+            let finished = finish(backend.as_ref(), &record, retention).await;
+            drop(hold);
+            finished.map(|(outcome, later)| {
+                warnings.extend(later);
+                committed(&record, &outcome, untouched, warnings)
+            })
+        });
+        match finished.await {
+            Ok(result) => result,
+            Err(error) => Err(Error::internal("a task that publishes ended").with_source(error)),
+        }
+    }
+}
+
+/// Publishes an own record. Success only once `published` says so; after that a failure is a
+/// warning.
+async fn finish(
+    backend: &dyn Backend,
+    record: &Record,
+    retention: Duration,
+) -> Result<(Outcome, Vec<String>)> {
+    let outcome = complete(backend, record).await.map_err(|error| {
+        Error::new(
+            error.kind(),
+            format!(
+                "version {} of {} is logged but could not be brought in yet: the next write \
+                 finishes it",
+                record.version,
+                backend.shown()
+            ),
+        )
+        .with_source(error)
+    })?;
+    let mut warnings = Vec::new();
+    if let Err(error) = after_publish(backend, record, &outcome).await {
+        warnings.push(format!("cleaning up is left to the next write: {error}"));
+    } else if let Err(error) = keep::house(backend, record, retention).await {
+        warnings.push(format!("old versions could not be removed: {error}"));
+    }
+    if outcome == Outcome::Void {
+        return Err(Error::conflict(format!(
+            "staged files of version {} of {} were gone before it was published, so nothing of it \
+             counts: run the statement again",
+            record.version,
+            backend.shown()
+        )));
+    }
+    if let Outcome::Skipped { partitions } = &outcome {
+        warnings.push(format!(
+            "another tool replaced {} in the meantime: its content stands",
+            partitions.join(", ")
+        ));
+    }
+    Ok((outcome, warnings))
+}
+
+fn committed(
+    record: &Record,
+    outcome: &Outcome,
+    untouched: usize,
+    warnings: Vec<String>,
+) -> Committed {
+    let skipped = match outcome {
+        Outcome::Skipped { partitions } => partitions.as_slice(),
+        _ => &[],
+    };
+    let mut committed =
+        Committed { version: record.version, untouched, warnings, ..Committed::default() };
+    for partition in record.partitions.iter().filter(|p| !skipped.contains(&p.path)) {
+        let rows_added: u64 = partition.added.iter().map(|file| file.rows).sum();
+        committed.files_added += partition.added.len();
+        committed.bytes_added += partition.added.iter().map(|file| file.identity.size).sum::<u64>();
+        committed.rows_added += rows_added;
+        committed.rows_removed +=
+            (partition.rows_before + rows_added).saturating_sub(partition.rows_after);
+        committed.partitions.push(PartitionChange {
+            key: partition.key.clone(),
+            path: partition.path.clone(),
+            rows_before: partition.rows_before,
+            rows_after: partition.rows_after,
+            files_added: partition.added.len(),
+            files_removed: partition.removed.len(),
+        });
+    }
+    committed
+}
+
+/// Who made a version, for whoever lost against it.
+fn describe(record: &Record) -> String {
+    let job = record.token.as_ref();
+    let job = job.map(|token| format!(", job '{}' run {}", token.job, token.run));
+    let operation = format!("{:?}", record.operation).to_lowercase();
+    format!(
+        "version {} ({operation} by {}{}, transaction {})",
+        record.version,
+        record.engine,
+        job.unwrap_or_default(),
+        record.transaction
+    )
+}
+
+/// Now, milliseconds since 1970.
+pub(crate) fn now_ms() -> Result<i64> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.map_err(|error| {
+        Error::unavailable("this machine's clock is before 1970: set it").with_source(error)
+    })?;
+    i64::try_from(now.as_millis()).map_err(|error| {
+        Error::unavailable("this machine's clock is out of range: set it").with_source(error)
+    })
+}

@@ -1,0 +1,218 @@
+//! What a commit decides on, and the decision.
+
+use std::collections::HashSet;
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::{Commit, describe, now_ms};
+use crate::backend::Meta;
+use crate::decide::{Base, Decision, Touched, decide, directory_for, guard};
+use crate::partition::PartitionKey;
+use crate::record::{Record, Totals};
+use crate::recover::{Head, settle};
+use crate::schema::{RecordedSchema, TableSchema};
+use crate::snapshot::{DataFile, Levels, Snapshot, counts, take_everything, take_for_commit};
+use crate::token::{StepState, Token};
+use crate::transaction::{Committed, Operation};
+use crate::{Error, Result};
+
+/// How many files' rows are counted at once.
+const COUNTS_AT_ONCE: usize = 8;
+
+/// What a commit comes to.
+pub(super) enum Planned {
+    /// Another writer made the log just now: decide again.
+    Again,
+    /// There is nothing to do.
+    Nothing(Committed),
+    /// There is a record to log.
+    Write(Box<Plan>),
+}
+
+/// A record to log, and what to report with it.
+pub(super) struct Plan {
+    pub(super) record: Record,
+    pub(super) untouched: usize,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Commit<'_> {
+    /// Finishes what is logged, looks at what the change touches, and decides.
+    pub(super) async fn plan(&self) -> Result<Planned> {
+        let backend = self.backend.as_ref();
+        let head = settle(backend).await?;
+        let mut warnings = backend.sweep(&self.txn).await;
+        self.refuse_lost_staging().await?;
+        self.refuse_other_schema(&head)?;
+        let (mut snapshot, levels) = self.touched(&head).await?;
+        let base = self.base(&head, &levels, &snapshot).await?;
+        self.count_rows(&mut snapshot).await?;
+        warnings.extend_from_slice(&snapshot.warnings);
+        let partitions = usize::try_from(base.totals.partitions).unwrap_or(usize::MAX);
+        match self.decided(&base, &snapshot, &levels)? {
+            Decision::Replayed(version) => {
+                Ok(Planned::Nothing(Committed { version, replayed: true, ..Committed::default() }))
+            }
+            Decision::Unchanged => Ok(Planned::Nothing(Committed {
+                version: head.version(),
+                untouched: partitions,
+                warnings,
+                ..Committed::default()
+            })),
+            Decision::Write(record) => {
+                let properties = self.recorded.properties.clone();
+                let meta = Meta { table: record.table.clone(), ..Meta::new(properties) };
+                if head.version() == 0 && backend.create_meta(&meta).await?.table != meta.table {
+                    return Ok(Planned::Again);
+                }
+                let untouched = partitions.saturating_sub(touched_of(&record, &snapshot));
+                Ok(Planned::Write(Box::new(Plan { record: *record, untouched, warnings })))
+            }
+        }
+    }
+
+    fn decided(&self, base: &Base<'_>, snapshot: &Snapshot, levels: &Levels) -> Result<Decision> {
+        let columns = self.schema.partition_columns();
+        decide(&self.change, base, snapshot, &|key| directory_for(columns, levels, key))
+    }
+
+    async fn refuse_lost_staging(&self) -> Result<()> {
+        if self.staging.intact().await? {
+            return Ok(());
+        }
+        Err(Error::conflict(format!(
+            "the staged files of this write to {} were taken away (the table was dropped, or its \
+             staging swept): run it again",
+            self.backend.shown()
+        )))
+    }
+
+    /// A statement planned on other columns than the table has by now can't be committed.
+    fn refuse_other_schema(&self, head: &Head) -> Result<()> {
+        let replaces = matches!(self.change.operation, Operation::Create | Operation::Replace);
+        let Some((version, there)) = head.schema.as_ref().filter(|_| !replaces) else {
+            return Ok(());
+        };
+        let names = |schema: &RecordedSchema| -> Vec<String> {
+            schema.columns.iter().map(|column| column.name.to_lowercase()).collect()
+        };
+        let same_keys =
+            TableSchema::try_from(there)?.partition_columns() == self.schema.partition_columns();
+        if same_keys && names(there) == names(&self.recorded) {
+            return Ok(());
+        }
+        Err(Error::conflict(format!(
+            "the columns of {} were changed by version {version} since this statement was planned: \
+             run it again",
+            self.backend.shown()
+        )))
+    }
+
+    /// The partitions the change touches, as they are.
+    async fn touched(&self, head: &Head) -> Result<(Snapshot, Levels)> {
+        let columns = self.schema.partition_columns();
+        let newest = head.record.clone();
+        if self.change.operation == Operation::Replace {
+            return take_everything(self.backend.as_ref(), columns, newest).await;
+        }
+        if self.change.operation == Operation::Create {
+            return Ok((Snapshot::default(), Levels::default()));
+        }
+        take_for_commit(self.backend.as_ref(), columns, newest, &Touched::by(&self.change)).await
+    }
+
+    async fn base(&self, head: &Head, levels: &Levels, snapshot: &Snapshot) -> Result<Base<'_>> {
+        let sets = matches!(self.change.operation, Operation::Create | Operation::Replace);
+        let exists = head.version() > 0 || (sets && self.backend.has_data().await?);
+        let columns = self.schema.partition_columns();
+        let id = match &head.meta {
+            Some(meta) => meta.table.clone(),
+            None => Meta::new(Default::default()).table,
+        };
+        Ok(Base {
+            shown: self.backend.shown(),
+            table: id,
+            transaction: self.txn.clone(),
+            time_ms: now_ms()?,
+            version: head.version(),
+            outcome: head.outcome.clone(),
+            exists,
+            columns,
+            schema: (sets || head.schema.is_none()).then(|| self.recorded.clone()),
+            schema_version: head.schema.as_ref().map(|(version, _)| *version),
+            jobs: head.jobs(),
+            older_step: self.older_step(head).await?,
+            winner: head.record.as_deref().map(describe).unwrap_or_default(),
+            totals: self.totals(head, levels, snapshot).await?,
+        })
+    }
+
+    /// What an older run of the token's job wrote, from the log: only asked for a run below the
+    /// job's last.
+    async fn older_step(&self, head: &Head) -> Result<Option<StepState>> {
+        let Some(token) = &self.change.token else { return Ok(None) };
+        let jobs = head.jobs();
+        if jobs.get(&token.job).is_none_or(|last| token.run >= last.run) {
+            return Ok(None);
+        }
+        let same = |found: &Token| {
+            (&found.job, found.run, found.step) == (&token.job, token.run, token.step)
+        };
+        let records = self.table.records().await?;
+        let held = records.iter().find(|record| record.token.as_ref().is_some_and(same));
+        Ok(held.and_then(|record| {
+            let digest = record.token.as_ref()?.digest.clone();
+            Some(StepState { digest, version: record.version })
+        }))
+    }
+
+    /// Totals before: partitions from the directories there are, the rest as the log tells, or
+    /// from a listing of everything where there is no log yet.
+    async fn totals(&self, head: &Head, levels: &Levels, snapshot: &Snapshot) -> Result<Totals> {
+        let columns = self.schema.partition_columns();
+        let known = head.record.as_deref().zip(head.outcome.as_ref());
+        let whole = matches!(self.change.operation, Operation::Create | Operation::Replace);
+        let mut totals = match known {
+            Some((record, outcome)) if counts(outcome) => record.totals,
+            _ if whole => snapshot.totals(),
+            _ => {
+                let backend = self.backend.as_ref();
+                take_for_commit(backend, columns, None, &Touched::Matching(&[])).await?.0.totals()
+            }
+        };
+        totals.partitions = if whole || columns.is_empty() {
+            snapshot.partitions.len() as u64
+        } else {
+            levels.dirs.values().collect::<HashSet<_>>().len() as u64
+        };
+        Ok(totals)
+    }
+
+    /// Fills in the rows of touched files that no record tells about. Where the guard applies they
+    /// have to be known; elsewhere a file that can't be read may be what is to be replaced.
+    async fn count_rows(&self, snapshot: &mut Snapshot) -> Result<()> {
+        let needed = guard(&self.change).is_some();
+        let mut counts = Vec::new();
+        for partition in &mut snapshot.partitions {
+            for file in partition.files.iter_mut().filter(|file| file.rows.is_none()) {
+                counts.push(self.count(file, needed));
+            }
+        }
+        stream::iter(counts).buffer_unordered(COUNTS_AT_ONCE).try_collect::<()>().await
+    }
+
+    async fn count(&self, file: &mut DataFile, needed: bool) -> Result<()> {
+        match self.rows.count(self.table, file).await {
+            Ok(rows) => file.rows = Some(rows),
+            Err(error) if needed => return Err(error),
+            Err(_) => {}
+        }
+        Ok(())
+    }
+}
+
+/// How many of the partitions that were there a record touches.
+fn touched_of(record: &Record, snapshot: &Snapshot) -> usize {
+    let changed: HashSet<&PartitionKey> = record.partitions.iter().map(|p| &p.key).collect();
+    snapshot.partitions.iter().filter(|partition| changed.contains(&partition.key)).count()
+}

@@ -1,0 +1,120 @@
+//! What stops a change: a conflict, data that is there, rows outside, the guard.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::{Base, Touched};
+use crate::partition::PartitionKey;
+use crate::record::RecordedPartition;
+use crate::transaction::{Change, Coverage, Operation};
+use crate::{Error, Result};
+
+/// How many partitions a refusal names.
+const NAMED_IN_ERRORS: usize = 10;
+
+/// A later version than the one the statement read is a conflict, whoever made it.
+pub(super) fn refuse_conflict(change: &Change, base: &Base<'_>) -> Result<()> {
+    match change.read_version {
+        Some(read) if read < base.version => Err(Error::conflict(format!(
+            "the statement read version {read} of {}; since then {} was committed: run it again",
+            base.shown, base.winner
+        ))),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn refuse_existing(change: &Change, base: &Base<'_>) -> Result<()> {
+    if change.operation == Operation::Create && base.exists {
+        return Err(Error::invalid(format!(
+            "{} has data already: append to it or overwrite it (INSERT INTO, INSERT OVERWRITE), \
+             replace it (CREATE OR REPLACE TABLE), or leave it (CREATE TABLE IF NOT EXISTS)",
+            base.shown
+        )));
+    }
+    Ok(())
+}
+
+/// Files outside of what an overwrite covers, and files named twice.
+pub(super) fn refuse_outside(change: &Change, base: &Base<'_>) -> Result<()> {
+    let touched = Touched::by(change);
+    let mut outside: BTreeMap<&PartitionKey, u64> = BTreeMap::new();
+    for file in change.files.iter().filter(|file| !touched.covers(&file.partition)) {
+        *outside.entry(&file.partition).or_default() += file.rows;
+    }
+    if !outside.is_empty() {
+        let named = outside.iter().map(|(key, rows)| {
+            let unit = if *rows == 1 { "row" } else { "rows" };
+            format!("{} ({} {unit})", key.display(base.columns), grouped(*rows))
+        });
+        return Err(Error::refused(format!(
+            "rows outside the declared partitions: {}; nothing was changed",
+            listed(named.collect())
+        )));
+    }
+    let mut named = HashSet::new();
+    match change.files.iter().find(|file| !named.insert((&file.directory, &file.name))) {
+        Some(file) => Err(Error::internal(format!("{} was staged twice", file.name))),
+        None => Ok(()),
+    }
+}
+
+/// The guard: a partition that a dynamic overwrite doesn't name may lose `max_shrink` of its rows.
+pub(super) fn refuse_shrink(
+    change: &Change,
+    base: &Base<'_>,
+    partitions: &[RecordedPartition],
+) -> Result<()> {
+    let Some(max_shrink) = guard(change) else { return Ok(()) };
+    let shrinks = |partition: &&RecordedPartition| {
+        let lost = partition.rows_before.saturating_sub(partition.rows_after);
+        // Rows are counts far below 2^52: exact as a float.
+        lost as f64 > max_shrink * partition.rows_before as f64
+    };
+    let shrunk: Vec<String> = partitions
+        .iter()
+        .filter(shrinks)
+        .map(|partition| {
+            format!(
+                "{} ({} -> {} {})",
+                partition.key.display(base.columns),
+                grouped(partition.rows_before),
+                grouped(partition.rows_after),
+                if partition.rows_after == 1 { "row" } else { "rows" }
+            )
+        })
+        .collect();
+    if shrunk.is_empty() {
+        return Ok(());
+    }
+    Err(Error::refused(format!(
+        "the overwrite would shrink {} (a partition it doesn't name may lose at most \
+         partwise.max_shrink = {max_shrink} of its rows); nothing was changed. If it is meant, \
+         declare the scope with PARTITION (...), or SET partwise.max_shrink = 1",
+        listed(shrunk)
+    )))
+}
+
+/// The fraction the guard allows; none where it doesn't apply.
+pub(crate) fn guard(change: &Change) -> Option<f64> {
+    let dynamic = change.operation == Operation::Overwrite(Coverage::Written);
+    change.max_shrink.filter(|max_shrink| dynamic && *max_shrink < 1.0)
+}
+
+/// 77530 as `77,530`.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (n, digit) in digits.chars().enumerate() {
+        if n > 0 && (digits.len() - n).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+fn listed(mut named: Vec<String>) -> String {
+    let more = named.len().saturating_sub(NAMED_IN_ERRORS);
+    named.truncate(NAMED_IN_ERRORS);
+    let list = named.join(", ");
+    if more == 0 { list } else { format!("{list} and {more} more") }
+}

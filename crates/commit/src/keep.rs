@@ -1,0 +1,125 @@
+//! Keeping house: what is older than the retention goes with each commit.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::backend::{Backend, Slot};
+use crate::commit::now_ms;
+use crate::record::Record;
+use crate::{Error, Result};
+
+/// How long replaced files are kept where nothing else is said.
+const DEFAULT_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The records that always stay: the newest and the one before.
+const NEWEST_RECORDS: u64 = 2;
+
+/// The retention of a commit: its own, else the table's property `retention`, else 7 days.
+pub(crate) fn retention(
+    own: Option<Duration>,
+    properties: &BTreeMap<String, String>,
+) -> Result<Duration> {
+    match (own, properties.get("retention")) {
+        (Some(own), _) => Ok(own),
+        (None, Some(text)) => parse_retention(text),
+        (None, None) => Ok(DEFAULT_RETENTION),
+    }
+}
+
+/// `7 days`, `12h`, `30 minutes`, `0`: a number with a unit, which only 0 can do without.
+pub(crate) fn parse_retention(text: &str) -> Result<Duration> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let seconds = match unit.trim().to_ascii_lowercase().as_str() {
+        "d" | "day" | "days" => Some(86_400),
+        "h" | "hour" | "hours" => Some(3_600),
+        "m" | "min" | "minute" | "minutes" => Some(60),
+        "s" | "second" | "seconds" => Some(1),
+        "" if number == "0" => Some(1),
+        _ => None,
+    };
+    number
+        .parse::<u64>()
+        .ok()
+        .zip(seconds)
+        .and_then(|(number, seconds)| number.checked_mul(seconds))
+        .map(Duration::from_secs)
+        .ok_or_else(|| {
+            Error::invalid(format!(
+                "retention = '{text}' is not a time like '7 days', '12 hours', '30 minutes' or '0'"
+            ))
+        })
+}
+
+/// Removes retained files and records older than `retention`; `newest` was just published. Never
+/// removed: the last two records and the newest that set the schema; the last runs of each job are
+/// carried along by every record.
+pub(crate) async fn house(
+    backend: &dyn Backend,
+    newest: &Record,
+    retention: Duration,
+) -> Result<()> {
+    let oldest = now_ms()?.saturating_sub(i64::try_from(retention.as_millis()).unwrap_or(i64::MAX));
+    let mut kept = Vec::new();
+    for version in backend.retained_versions().await? {
+        match backend.record(version).await? {
+            Some(Slot::Record(record)) if record.time_ms <= oldest && version <= newest.version => {
+                backend.drop_retained(&record).await?;
+            }
+            _ => kept.push(version),
+        }
+    }
+    trim(backend, newest, oldest, &kept).await
+}
+
+async fn trim(backend: &dyn Backend, newest: &Record, oldest: i64, retained: &[u64]) -> Result<()> {
+    let schema = if newest.schema.is_some() { Some(newest.version) } else { newest.schema_version };
+    let versions = backend.record_versions().await?;
+    let stubs = count_stubs(backend, &versions).await?;
+    for version in versions.into_iter().skip(stubs) {
+        if version + NEWEST_RECORDS > newest.version {
+            break;
+        }
+        if Some(version) == schema || retained.contains(&version) {
+            continue;
+        }
+        match backend.record(version).await? {
+            Some(Slot::Record(record)) if record.time_ms <= oldest => {
+                backend.trim_record(version).await?;
+            }
+            Some(Slot::Stub { .. }) | None => {}
+            Some(Slot::Record(_)) => break,
+        }
+    }
+    Ok(())
+}
+
+/// How many of the oldest versions are stubs: found by halves, as they come before all records but
+/// the few that stay.
+async fn count_stubs(backend: &dyn Backend, versions: &[u64]) -> Result<usize> {
+    let (mut stubs, mut records) = (0, versions.len());
+    while stubs < records {
+        let middle = stubs.midpoint(records);
+        match backend.record(versions[middle]).await? {
+            Some(Slot::Stub { .. }) => stubs = middle + 1,
+            _ => records = middle,
+        }
+    }
+    Ok(stubs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_retention_is_a_number_with_a_unit() -> Result<()> {
+        assert_eq!(parse_retention("7 days")?, DEFAULT_RETENTION);
+        assert_eq!(parse_retention("12h")?, Duration::from_secs(12 * 3600));
+        assert_eq!(parse_retention("0")?, Duration::ZERO);
+        for wrong in ["7", "week", "-1 days", "1.5 days", ""] {
+            assert!(parse_retention(wrong).is_err(), "{wrong}");
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,226 @@
+//! The log's records: one per commit, created once, never changed.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::partition::PartitionKey;
+use crate::schema::RecordedSchema;
+use crate::token::{JobState, Token};
+
+/// The format of records and of `table.json` that this crate writes, and the highest it reads.
+pub const FORMAT: u32 = 1;
+
+/// The unique id of a transaction.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TransactionId(String);
+
+impl TransactionId {
+    /// A new id; ids sort by the time they were made.
+    pub(crate) fn random() -> Self {
+        Self(uuid::Uuid::now_v7().to_string())
+    }
+
+    /// The id as text: lower-case hex digits and dashes.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for TransactionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What makes a file the one that was meant, beside its path: other tools reuse names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// Size in bytes.
+    pub size: u64,
+    /// Local disk: time of the last change of the content, nanoseconds since 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modified_ns: Option<i64>,
+    /// Object store: the entity tag.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub etag: Option<String>,
+}
+
+/// Statistics of a data file, by column of the file schema.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FileStats {
+    /// The columns that have any.
+    pub columns: BTreeMap<String, ColumnStats>,
+}
+
+/// Statistics of one column of a data file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ColumnStats {
+    /// A lower bound of the values; none if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min: Option<serde_json::Value>,
+    /// An upper bound of the values; none if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max: Option<serde_json::Value>,
+    /// How many values are NULL; none if unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nulls: Option<u64>,
+}
+
+/// How a version ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "state")]
+pub enum Outcome {
+    /// All that it recorded is in place.
+    #[default]
+    Done,
+    /// A staged file was gone before it was published: nothing of it counts.
+    Void,
+    /// In place, but for partitions that another tool replaced after the commit point: what that
+    /// tool left there stands.
+    Skipped {
+        /// The directories of those partitions, relative to the table.
+        partitions: Vec<String>,
+    },
+}
+
+/// Totals of a whole table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Partitions that hold a data file.
+    pub partitions: u64,
+    /// Data files.
+    pub files: u64,
+    /// Rows, where every file's are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rows: Option<u64>,
+    /// Bytes, where every file's are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+/// A record of the log: what one commit did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// The format of this record.
+    pub format: u32,
+    /// The table it belongs to.
+    pub table: String,
+    /// The version it makes.
+    pub version: u64,
+    /// The transaction that wrote it.
+    pub transaction: TransactionId,
+    /// When it was decided, milliseconds since 1970, UTC.
+    pub time_ms: i64,
+    /// What was done.
+    pub operation: RecordedOperation,
+    /// For an overwrite, which partitions it covered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<RecordedScope>,
+    /// The token of the write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<Token>,
+    /// Name and version of the engine that wrote it.
+    pub engine: String,
+    /// How the version before ended; none for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Outcome>,
+    /// Schema and properties, where this record sets them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema: Option<RecordedSchema>,
+    /// The newest version before this one that set the schema; none for the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schema_version: Option<u64>,
+    /// The last run of each job before this record.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub jobs: BTreeMap<String, JobState>,
+    /// What changed, by partition.
+    pub partitions: Vec<RecordedPartition>,
+    /// The table's totals after it.
+    pub totals: Totals,
+}
+
+/// What a record did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedOperation {
+    /// Made the table.
+    Create,
+    /// Replaced the whole table.
+    Replace,
+    /// Added files.
+    Append,
+    /// Replaced the content of partitions.
+    Overwrite,
+}
+
+/// Which partitions an overwrite covered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedScope {
+    /// Those that received rows.
+    Written,
+    /// All that equal these directory values, as `column=value`; all partitions if there are none.
+    Matching(Vec<String>),
+}
+
+/// What a record did to one partition.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RecordedPartition {
+    /// The directory that files were added to, relative to the table, as spelled on disk.
+    pub path: String,
+    /// The directory they were staged in, where it is spelled in another way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged: Option<String>,
+    /// The typed values.
+    pub key: PartitionKey,
+    /// Files added to `path`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<AddedFile>,
+    /// Files removed, from `path` and from other spellings of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<RemovedFile>,
+    /// Rows of the partition before.
+    pub rows_before: u64,
+    /// Rows of the partition after.
+    pub rows_after: u64,
+}
+
+/// A file that a record added.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AddedFile {
+    /// The file's name, without its directory.
+    pub name: String,
+    /// Size, and on a local disk the time of its last change.
+    pub identity: Identity,
+    /// Rows.
+    pub rows: u64,
+    /// Column statistics.
+    #[serde(default)]
+    pub stats: Arc<FileStats>,
+    /// Object store: the open upload that becomes the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload: Option<Upload>,
+}
+
+/// An open multipart upload.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Upload {
+    /// The store's id of the upload.
+    pub id: String,
+    /// The store's ids of its parts, in order.
+    pub parts: Vec<String>,
+}
+
+/// A file that a record removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RemovedFile {
+    /// The file's path relative to the table, as spelled on disk.
+    pub path: String,
+    /// Which file of that name it was.
+    pub identity: Identity,
+}

@@ -1,0 +1,320 @@
+//! A transaction: staged files, then one commit.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{Backend, StagedBytes, StagedPlace, StagedSink, Staging, SuccessMarker};
+use crate::commit::Commit;
+use crate::keep::retention;
+use crate::partition::{PartitionKey, PartitionValue, partition_path};
+use crate::record::{FileStats, Identity, TransactionId, Upload};
+use crate::schema::{RecordedSchema, TableSchema};
+use crate::snapshot::DataFile;
+use crate::table::Table;
+use crate::token::Token;
+use crate::{Result, names};
+
+/// Files being written for one commit. Dropped without a commit, it sweeps them as well as it can.
+pub struct Transaction {
+    table: Table,
+    backend: Arc<dyn Backend>,
+    shared: Arc<Shared>,
+    schema: TableSchema,
+    properties: BTreeMap<String, String>,
+    /// What was staged is ours to remove.
+    owned: AtomicBool,
+}
+
+/// What a transaction's writers share.
+struct Shared {
+    txn: TransactionId,
+    schema: TableSchema,
+    staging: Arc<dyn Staging>,
+    files: AtomicU64,
+}
+
+impl Transaction {
+    pub(crate) async fn begin(
+        table: Table,
+        backend: Arc<dyn Backend>,
+        schema: TableSchema,
+        properties: BTreeMap<String, String>,
+    ) -> Result<Self> {
+        retention(None, &properties)?;
+        SuccessMarker::of(&properties)?;
+        let txn = TransactionId::random();
+        let staging = backend.begin(&txn, schema.partition_columns()).await?;
+        let files = AtomicU64::new(0);
+        let shared = Arc::new(Shared { txn, schema: schema.clone(), staging, files });
+        Ok(Self { table, backend, shared, schema, properties, owned: AtomicBool::new(true) })
+    }
+
+    /// The transaction's id.
+    pub fn id(&self) -> &TransactionId {
+        &self.shared.txn
+    }
+
+    /// What writer tasks write files with.
+    pub fn staging(&self) -> StagingHandle {
+        StagingHandle { shared: Arc::clone(&self.shared) }
+    }
+
+    /// Makes the staged files of `change` the table's next version, all or nothing. `rows` counts
+    /// the rows of files that no record tells about.
+    ///
+    /// After an error of kind `Conflict` the statement can be planned and run again. An error says
+    /// so where the record is logged all the same: then the next write finishes it.
+    pub async fn commit(self, change: Change, rows: &dyn RowCounter) -> Result<Committed> {
+        let commit = Commit {
+            table: &self.table,
+            backend: Arc::clone(&self.backend),
+            staging: Arc::clone(&self.shared.staging),
+            txn: self.shared.txn.clone(),
+            schema: self.schema.clone(),
+            recorded: RecordedSchema::new(&self.schema, self.properties.clone()),
+            change,
+            rows,
+            owned: &self.owned,
+        };
+        let result = commit.run().await;
+        if self.owned.swap(false, Ordering::SeqCst) {
+            self.shared.staging.remove().await;
+            self.backend.tidy().await;
+        }
+        result
+    }
+
+    /// Gives up: removes what was staged, as well as it can.
+    pub async fn abort(self) {
+        self.owned.store(false, Ordering::SeqCst);
+        self.shared.staging.remove().await;
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        if self.owned.load(Ordering::SeqCst) {
+            self.shared.staging.remove_now();
+        }
+    }
+}
+
+impl fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Transaction({}, {:?})", self.shared.txn, self.table.location())
+    }
+}
+
+/// Writes staged files. Cheap to clone, for tasks of any thread.
+#[derive(Clone)]
+pub struct StagingHandle {
+    shared: Arc<Shared>,
+}
+
+impl StagingHandle {
+    /// Starts a file of the partition `key`, named by the transaction, ending in `suffix`
+    /// (`snappy.parquet`). No reader sees it before the commit.
+    pub async fn create(&self, key: &PartitionKey, suffix: &str) -> Result<StagedWriter> {
+        let shared = &self.shared;
+        let directory = partition_path(shared.schema.partition_columns(), key)?;
+        let n = shared.files.fetch_add(1, Ordering::Relaxed);
+        let name = names::data_file(&shared.txn, n, suffix)?;
+        let place = StagedPlace { key: key.clone(), directory, name: name.clone() };
+        let sink = shared.staging.create(place).await?;
+        Ok(StagedWriter { key: key.clone(), name, sink })
+    }
+}
+
+impl fmt::Debug for StagingHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StagingHandle({})", self.shared.txn)
+    }
+}
+
+/// A staged file being written. Dropped without [`finish`](Self::finish) it is swept with its
+/// transaction.
+pub struct StagedWriter {
+    key: PartitionKey,
+    name: String,
+    sink: Box<dyn StagedSink>,
+}
+
+impl StagedWriter {
+    /// Appends bytes.
+    pub async fn write(&mut self, data: Bytes) -> Result<()> {
+        self.sink.write(data).await
+    }
+
+    /// Closes the file and makes it durable.
+    pub async fn finish(mut self, rows: u64, stats: FileStats) -> Result<StagedFile> {
+        let StagedBytes { directory, identity, upload } = self.sink.finish().await?;
+        Ok(StagedFile {
+            partition: self.key,
+            directory,
+            name: self.name,
+            identity,
+            rows,
+            stats,
+            upload,
+        })
+    }
+
+    /// Gives the file up.
+    pub async fn discard(mut self) {
+        self.sink.discard().await;
+    }
+}
+
+impl fmt::Debug for StagedWriter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "StagedWriter({})", self.name)
+    }
+}
+
+/// A finished staged file: all that a commit needs to know about it, wherever it was written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StagedFile {
+    /// The partition it belongs to.
+    pub partition: PartitionKey,
+    /// The directory it was staged for, relative to the table.
+    pub directory: String,
+    /// Its name in that directory.
+    pub name: String,
+    /// Size, and on a local disk the time of its last change.
+    pub identity: Identity,
+    /// Its rows.
+    pub rows: u64,
+    /// Its column statistics.
+    pub stats: FileStats,
+    /// Object store: the open upload that becomes the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upload: Option<Upload>,
+}
+
+impl StagedFile {
+    /// Size in bytes.
+    pub fn bytes(&self) -> u64 {
+        self.identity.size
+    }
+}
+
+/// Counts the rows of a data file that no record tells about, from its Parquet footer.
+#[async_trait]
+pub trait RowCounter: Send + Sync {
+    /// The rows of `file`.
+    async fn count(&self, table: &Table, file: &DataFile) -> Result<u64>;
+}
+
+/// What a commit is to do.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// What to do with the files.
+    pub operation: Operation,
+    /// The staged files of this transaction.
+    pub files: Vec<StagedFile>,
+    /// The largest fraction of its rows (0 to 1) that a partition which the statement doesn't name
+    /// may lose in an [`Overwrite`](Operation::Overwrite) of [`Coverage::Written`]; none for no
+    /// guard.
+    pub max_shrink: Option<f64>,
+    /// What makes the write apply once.
+    pub token: Option<Token>,
+    /// The version of this table that the statement read, 0 for one without a log; none if it did
+    /// not read this table. Any later version is a conflict.
+    pub read_version: Option<u64>,
+    /// Name and version of the engine, for the record.
+    pub engine: String,
+    /// The statement in a few words, for whoever waits for this commit.
+    pub statement: String,
+    /// How long to wait for another writer's commit.
+    pub lock_timeout: Duration,
+    /// How long what this commit replaces is kept; none for the table's property `retention`, or
+    /// 7 days.
+    pub retention: Option<Duration>,
+}
+
+impl Change {
+    /// A change with these files: no guard, no token, nothing read, a lock timeout of 60 s.
+    pub fn new(operation: Operation, files: Vec<StagedFile>) -> Self {
+        Self {
+            operation,
+            files,
+            max_shrink: None,
+            token: None,
+            read_version: None,
+            engine: concat!("partwise ", env!("CARGO_PKG_VERSION")).to_string(),
+            statement: String::new(),
+            lock_timeout: Duration::from_secs(60),
+            retention: None,
+        }
+    }
+}
+
+/// What a commit does with its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Makes the table; an error if data or records are there.
+    Create,
+    /// Replaces the whole table, whatever is there, and its schema.
+    Replace,
+    /// Adds the files.
+    Append,
+    /// Replaces the whole content of the partitions it covers.
+    Overwrite(Coverage),
+}
+
+/// Which partitions an overwrite replaces.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Coverage {
+    /// Those that received rows (dynamic). The guard applies.
+    Written,
+    /// All that equal these values in these partition columns, by index (static); with none, the
+    /// whole table. Those that received no rows end empty. A file outside is an error.
+    Matching(Vec<(usize, PartitionValue)>),
+}
+
+/// What a commit did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Committed {
+    /// The version made, or the one there was if nothing changed; 0 for a table without a log.
+    pub version: u64,
+    /// The partitions that changed, sorted by key.
+    pub partitions: Vec<PartitionChange>,
+    /// Partitions that stayed as they were.
+    pub untouched: usize,
+    /// Files added.
+    pub files_added: usize,
+    /// Bytes added.
+    pub bytes_added: u64,
+    /// Rows added.
+    pub rows_added: u64,
+    /// Rows removed.
+    pub rows_removed: u64,
+    /// The write had been applied before, as `version`; nothing changed.
+    pub replayed: bool,
+    /// What went wrong after the commit point, and what was passed over.
+    pub warnings: Vec<String>,
+}
+
+/// What a commit did to one partition.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PartitionChange {
+    /// Its typed values.
+    pub key: PartitionKey,
+    /// Its directory, relative to the table.
+    pub path: String,
+    /// Rows before.
+    pub rows_before: u64,
+    /// Rows after.
+    pub rows_after: u64,
+    /// Files added.
+    pub files_added: usize,
+    /// Files removed.
+    pub files_removed: usize,
+}

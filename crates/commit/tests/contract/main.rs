@@ -1,0 +1,35 @@
+//! What a table promises, on every kind of place that holds one: each contract is a function over
+//! a `Place`, run on a local disk and on a memory store.
+
+mod place;
+mod support;
+
+mod commits;
+mod crash;
+mod foreign;
+mod guards;
+mod interrupted;
+mod keeping;
+mod local_disk;
+mod partitions;
+mod races;
+mod readers;
+
+/// Runs each contract on every kind of place.
+macro_rules! contracts {
+    ($($name:ident),* $(,)?) => {
+        mod local {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() -> partwise_commit::Result<()> {
+                super::$name($crate::place::Place::local()).await
+            })*
+        }
+        mod memory {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() -> partwise_commit::Result<()> {
+                super::$name($crate::place::Place::memory()).await
+            })*
+        }
+    };
+}
+pub(crate) use contracts;

@@ -1,0 +1,150 @@
+//! A place that holds a lake, and what another tool does there.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use futures::TryStreamExt;
+use object_store::memory::InMemory;
+use object_store::path::Path as StorePath;
+use object_store::{ObjectStore, ObjectStoreExt};
+use partwise_commit::{Location, Table};
+use tempfile::TempDir;
+
+pub enum Place {
+    Local(TempDir),
+    Memory(Arc<InMemory>),
+}
+
+impl Place {
+    pub fn local() -> Self {
+        Self::Local(tempfile::tempdir().unwrap())
+    }
+
+    pub fn memory() -> Self {
+        Self::Memory(Arc::new(InMemory::new()))
+    }
+
+    pub fn location(&self, name: &str) -> Location {
+        match self {
+            Self::Local(lake) => Location::local(lake.path().join(name)),
+            Self::Memory(store) => {
+                let store: Arc<InMemory> = Arc::clone(store);
+                Location::store(store, StorePath::parse(format!("lake/{name}")).unwrap())
+            }
+        }
+    }
+
+    pub fn table(&self) -> Table {
+        Table::new(self.location("report"))
+    }
+
+    /// The same lake once more, with the times of its files. Of a local place.
+    pub fn copy(&self) -> Self {
+        let Self::Local(lake) = self else { panic!("a local place") };
+        let copy = tempfile::tempdir().unwrap();
+        copy_tree(lake.path(), copy.path());
+        Self::Local(copy)
+    }
+
+    fn path(lake: &TempDir, path: &str) -> PathBuf {
+        lake.path().join(path)
+    }
+
+    fn key(path: &str) -> StorePath {
+        StorePath::parse(format!("lake/{path}")).unwrap()
+    }
+
+    /// What another tool writes, relative to the lake; its directories are made.
+    pub async fn put(&self, path: &str, text: &str) {
+        match self {
+            Self::Local(lake) => {
+                let path = Self::path(lake, path);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+            }
+            Self::Memory(store) => {
+                store.put(&Self::key(path), text.to_string().into()).await.unwrap();
+            }
+        }
+    }
+
+    pub async fn remove(&self, path: &str) {
+        match self {
+            Self::Local(lake) => std::fs::remove_file(Self::path(lake, path)).unwrap(),
+            Self::Memory(store) => store.delete(&Self::key(path)).await.unwrap(),
+        }
+    }
+
+    /// Every file below a path of the lake, relative to the lake, sorted.
+    pub async fn files(&self, below: &str) -> Vec<String> {
+        let mut found = match self {
+            Self::Local(lake) => {
+                let mut found = Vec::new();
+                let mut dirs = vec![Self::path(lake, below)];
+                while let Some(dir) = dirs.pop() {
+                    let Ok(entries) = std::fs::read_dir(&dir) else { continue };
+                    for entry in entries {
+                        let entry = entry.unwrap();
+                        if entry.file_type().unwrap().is_dir() {
+                            dirs.push(entry.path());
+                        } else {
+                            let path = entry.path();
+                            let path = path.strip_prefix(lake.path()).unwrap();
+                            found.push(path.to_str().unwrap().to_string());
+                        }
+                    }
+                }
+                found
+            }
+            Self::Memory(store) => {
+                let objects: Vec<_> =
+                    store.list(Some(&Self::key(below))).try_collect().await.unwrap();
+                let relative = |key: &StorePath| {
+                    key.as_ref().strip_prefix("lake/").unwrap_or_default().to_string()
+                };
+                objects.iter().map(|object| relative(&object.location)).collect()
+            }
+        };
+        found.sort();
+        found
+    }
+
+    /// The visible data files of the table.
+    pub async fn data_files(&self) -> Vec<String> {
+        let files = self.files("report").await;
+        files.into_iter().filter(|path| path.ends_with(".parquet")).collect()
+    }
+
+    pub async fn exists(&self, path: &str) -> bool {
+        match self {
+            Self::Local(lake) => Self::path(lake, path).exists(),
+            Self::Memory(store) => store.head(&Self::key(path)).await.is_ok(),
+        }
+    }
+
+    /// Removes the table's directory, as `rm -r` does.
+    pub async fn remove_table_directory(&self) {
+        for file in self.files("report").await {
+            self.remove(&file).await;
+        }
+        if let Self::Local(lake) = self {
+            std::fs::remove_dir_all(lake.path().join("report")).unwrap();
+        }
+    }
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        let metadata = entry.metadata().unwrap();
+        if metadata.is_dir() {
+            std::fs::create_dir(&to).unwrap();
+            copy_tree(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), &to).unwrap();
+            let file = std::fs::File::options().append(true).open(&to).unwrap();
+            file.set_modified(metadata.modified().unwrap()).unwrap();
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! What a table is made of, as its scans need it.
+
+use arrow::datatypes::SchemaRef;
+use partwise_commit::{Error, PartitionColumn, Table, TableSchema};
+
+use super::ReadLog;
+use crate::schema::{nullable, same_name};
+use crate::value::partition_fields;
+
+/// A table's handle and its schemas.
+#[derive(Clone, Debug)]
+pub(crate) struct TableParts {
+    pub(crate) table: Table,
+    pub(crate) declared: TableSchema,
+    /// Declared order, all nullable: what queries see.
+    pub(crate) schema: SchemaRef,
+    /// File columns first, partition columns last: what DataFusion's file scan works on.
+    pub(crate) scan_schema: datafusion_datasource::TableSchema,
+    /// Where each declared column stands in the scan's schema.
+    scan_index: Vec<usize>,
+    pub(crate) log: ReadLog,
+    /// The version the table was opened at, and the schema of its log there.
+    opened: (Option<u64>, Option<TableSchema>),
+}
+
+impl TableParts {
+    pub(crate) fn new(
+        table: Table,
+        declared: TableSchema,
+        version: Option<u64>,
+        pinned: Option<TableSchema>,
+    ) -> Self {
+        let scan_schema =
+            datafusion_datasource::TableSchema::builder(nullable(declared.file_schema()))
+                .with_table_partition_cols(partition_fields(declared.partition_columns()))
+                .build();
+        let scan_index = scan_index(&declared);
+        Self {
+            table,
+            schema: nullable(declared.arrow()),
+            scan_schema,
+            scan_index,
+            declared,
+            log: ReadLog::default(),
+            opened: (version, pinned),
+        }
+    }
+
+    /// Makes sure that a snapshot has the schema that the statement was planned with.
+    ///
+    /// # Errors
+    /// `Conflict` where the table was replaced with other columns since it was opened.
+    pub(crate) async fn check_schema(&self, version: Option<u64>) -> partwise_commit::Result<()> {
+        let (opened, pinned) = &self.opened;
+        if version == *opened {
+            return Ok(());
+        }
+        let now = match version {
+            Some(version) => self.table.schema_of(version).await?,
+            None => None,
+        };
+        let same = match (pinned, &now) {
+            (Some(pinned), Some(now)) => pinned == now,
+            // The first write to a tree of another tool pins what was inferred.
+            (None, Some(now)) => now.partition_columns() == self.partition_columns(),
+            (None, None) => true,
+            (Some(_), None) => false,
+        };
+        match same {
+            true => Ok(()),
+            false => Err(Error::conflict(format!(
+                "{} was replaced while the statement was planned: run it again",
+                self.table.location().display()
+            ))),
+        }
+    }
+
+    pub(crate) fn with_new_log(&self) -> Self {
+        Self { log: ReadLog::default(), ..self.clone() }
+    }
+
+    pub(crate) fn partition_columns(&self) -> &[PartitionColumn] {
+        self.declared.partition_columns()
+    }
+
+    pub(crate) fn is_partition_column(&self, name: &str) -> bool {
+        self.partition_columns().iter().any(|column| same_name(&column.name, name))
+    }
+
+    /// Declared positions as positions in the scan's schema.
+    pub(crate) fn scan_projection(&self, declared: &[usize]) -> Vec<usize> {
+        declared.iter().map(|&index| self.scan_index[index]).collect()
+    }
+}
+
+/// Partition columns stand behind the file columns, in the order of the levels.
+fn scan_index(declared: &TableSchema) -> Vec<usize> {
+    let file_columns = declared.file_schema().fields().len();
+    let mut next_file_column = 0..;
+    (0..declared.arrow().fields().len())
+        .map(|index| {
+            let level = declared.partition_indices().iter().position(|&at| at == index);
+            match level {
+                Some(level) => file_columns + level,
+                None => next_file_column.next().unwrap_or(file_columns),
+            }
+        })
+        .collect()
+}

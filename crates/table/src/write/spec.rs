@@ -1,0 +1,87 @@
+//! What a write is to do: made by the statement layer, carried by the provider, read by the sink.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use partwise_commit::{Committed, Coverage, Operation, Token};
+
+use super::options::WriteOptions;
+use crate::config::PartwiseConfig;
+
+/// What a write does with the rows of its query.
+#[derive(Clone, Debug)]
+pub struct WriteSpec {
+    /// What the commit does with the files.
+    pub operation: Operation,
+    /// The partition columns that the statement sets to constants, for EXPLAIN: name and text. The
+    /// query has them as columns already.
+    pub constants: Vec<(String, String)>,
+    /// The largest share of its rows that a partition which isn't named may lose; none for no
+    /// guard.
+    pub max_shrink: Option<f64>,
+    /// What makes the write apply once.
+    pub token: Option<Token>,
+    /// The version of the target that the query reads, 0 without a log; none if it doesn't read it.
+    pub read_version: Option<u64>,
+    /// How files are laid out and encoded.
+    pub options: WriteOptions,
+    /// The table's properties: those to record for a new table, those there are otherwise.
+    pub properties: BTreeMap<String, String>,
+    /// How long to wait for another writer's commit.
+    pub lock_timeout: Duration,
+    /// How long what the commit replaces is kept; none for the table's property.
+    pub retention: Option<Duration>,
+    /// The statement in a few words, for whoever waits for the commit.
+    pub statement: String,
+    /// Where the sink puts what the commit did.
+    pub outcome: Outcome,
+}
+
+impl WriteSpec {
+    /// A write with the session's settings: its guard, timeouts and layout; no token, nothing read. A
+    /// retention that the session leaves alone is the table's to say.
+    pub fn new(operation: Operation, config: &PartwiseConfig) -> Self {
+        Self {
+            operation,
+            constants: Vec::new(),
+            max_shrink: (config.max_shrink < 1.0).then_some(config.max_shrink),
+            token: None,
+            read_version: None,
+            options: WriteOptions::from_config(config),
+            properties: BTreeMap::new(),
+            lock_timeout: config.lock_timeout,
+            retention: (config.retention != PartwiseConfig::default().retention)
+                .then_some(config.retention),
+            statement: String::new(),
+            outcome: Outcome::default(),
+        }
+    }
+
+    /// The mode as EXPLAIN names it.
+    pub fn mode(&self) -> &'static str {
+        match &self.operation {
+            Operation::Create => "create",
+            Operation::Replace => "replace",
+            Operation::Append => "append",
+            Operation::Overwrite(Coverage::Written) => "overwrite dynamic",
+            Operation::Overwrite(Coverage::Matching(_)) => "overwrite static",
+        }
+    }
+}
+
+/// What the commit of a plan did, told to the statement layer. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome(Arc<Mutex<Option<Committed>>>);
+
+impl Outcome {
+    /// Notes what the last commit did.
+    pub fn set(&self, committed: Committed) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(committed);
+    }
+
+    /// What the last commit did; none before the plan has run to its end.
+    pub fn get(&self) -> Option<Committed> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}

@@ -1,0 +1,8 @@
+//! Reading tables: what is selected, what comes out, what EXPLAIN says.
+
+mod explain;
+mod files;
+mod insert;
+mod kit;
+mod provider;
+mod prune;

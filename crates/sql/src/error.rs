@@ -1,0 +1,167 @@
+use std::fmt;
+
+use datafusion::common::DataFusionError;
+pub use partwise_commit::ErrorKind;
+
+/// What went wrong in a statement: the innermost cause first, and what kind of thing the caller
+/// can do about it.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    message: String,
+    source: Option<DataFusionError>,
+}
+
+/// A result whose error is [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// An error of a kind, with a message that names the thing and the way on.
+    pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None }
+    }
+
+    /// The statement or a name in it is wrong: change it.
+    pub fn invalid(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Invalid, message)
+    }
+
+    /// The statement is understood but this version doesn't do it.
+    pub fn unsupported(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Unsupported, message)
+    }
+
+    /// What the caller can do about it.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|e| e as _)
+    }
+}
+
+impl From<partwise_commit::Error> for Error {
+    fn from(error: partwise_commit::Error) -> Self {
+        Self::new(error.kind(), error.to_string())
+    }
+}
+
+impl From<DataFusionError> for Error {
+    fn from(error: DataFusionError) -> Self {
+        let (kind, message) = innermost(&error);
+        Self { kind, message, source: Some(error) }
+    }
+}
+
+impl From<datafusion::arrow::error::ArrowError> for Error {
+    fn from(error: datafusion::arrow::error::ArrowError) -> Self {
+        DataFusionError::from(error).into()
+    }
+}
+
+/// So that a planning step of ours can be called from within a DataFusion trait.
+impl From<Error> for DataFusionError {
+    fn from(error: Error) -> Self {
+        match error.source {
+            Some(source) => source,
+            None => {
+                let inner = partwise_commit::Error::new(error.kind, error.message);
+                DataFusionError::External(Box::new(inner))
+            }
+        }
+    }
+}
+
+/// Walks down to the first cause: an error of ours where there is one, else the last one that
+/// says something.
+fn innermost(error: &DataFusionError) -> (ErrorKind, String) {
+    let mut cause: &(dyn std::error::Error + 'static) = error;
+    loop {
+        if let Some(ours) = cause.downcast_ref::<partwise_commit::Error>() {
+            return (ours.kind(), ours.to_string());
+        }
+        if let Some(ours) = cause.downcast_ref::<Error>() {
+            return (ours.kind, ours.message.clone());
+        }
+        match inner_of(cause) {
+            Some(inner) => cause = inner,
+            None => break,
+        }
+    }
+    let kind = match error.find_root() {
+        DataFusionError::NotImplemented(_) => ErrorKind::Unsupported,
+        DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => ErrorKind::Unavailable,
+        DataFusionError::Internal(_) => ErrorKind::Internal,
+        _ => ErrorKind::Invalid,
+    };
+    (kind, plain(&cause.to_string()))
+}
+
+fn inner_of<'a>(
+    cause: &'a (dyn std::error::Error + 'static),
+) -> Option<&'a (dyn std::error::Error + 'static)> {
+    match cause.downcast_ref::<DataFusionError>() {
+        Some(DataFusionError::Collection(all)) => all.first().map(|e| e as _),
+        Some(DataFusionError::Diagnostic(_, inner)) => Some(inner.as_ref()),
+        Some(DataFusionError::Context(_, inner)) => Some(inner.as_ref()),
+        Some(DataFusionError::Shared(inner)) => Some(inner.as_ref()),
+        Some(DataFusionError::ArrowError(inner, _)) => Some(inner.as_ref()),
+        Some(DataFusionError::External(inner)) => Some(inner.as_ref()),
+        Some(_) => None,
+        None => cause.source(),
+    }
+}
+
+/// Takes off the words that only repeat which library spoke.
+fn plain(message: &str) -> String {
+    const PREFIXES: [&str; 11] = [
+        "Error during planning: ",
+        "Execution error: ",
+        "Schema error: ",
+        "SQL error: ",
+        "Invalid or Unsupported Configuration: ",
+        "External error: ",
+        "Arrow error: ",
+        "Parquet error: ",
+        "Object Store error: ",
+        "This feature is not implemented: ",
+        "External: ",
+    ];
+    let mut text = message.trim();
+    while let Some(rest) = PREFIXES.iter().find_map(|p| text.strip_prefix(p)) {
+        text = rest.trim();
+    }
+    let text = text.trim_start_matches("ParserError(\"").trim_end_matches("\")");
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    lines.join(" ").replace("datafusion.public.", "")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_innermost_cause_is_said_first() {
+        let inner = DataFusionError::Execution("division by zero".into());
+        let error = Error::from(inner.context("while reading").context("while writing"));
+        assert_eq!(error.to_string(), "division by zero");
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn a_kind_survives_the_way_through_datafusion() {
+        let refused = Error::new(ErrorKind::Refused, "would shrink a=1");
+        let error = Error::from(DataFusionError::from(refused).context("sink"));
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        assert_eq!(error.to_string(), "would shrink a=1");
+    }
+}

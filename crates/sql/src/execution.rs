@@ -1,0 +1,79 @@
+//! What a statement gave.
+
+use std::sync::Arc;
+
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
+use partwise_table::PartwiseTable;
+
+use crate::report::WriteReport;
+use crate::scans::ScanTotals;
+
+/// The result of one statement.
+pub enum Execution {
+    /// Rows, to be drained.
+    Rows(Rows),
+    /// A write that has happened.
+    Wrote(Box<WriteReport>),
+    /// Something else that has happened, with a message for the prompt.
+    Done(Option<String>),
+}
+
+/// Rows of a query as they come, and what was read for them.
+pub struct Rows {
+    /// Names and types of the columns.
+    pub schema: SchemaRef,
+    /// The rows; dropping it cancels the query.
+    pub stream: SendableRecordBatchStream,
+    /// Whether the rows explain a plan.
+    pub is_explain: bool,
+    summary: ScanSummary,
+}
+
+impl Rows {
+    /// Rows with their plan and the tables it reads.
+    pub(crate) fn new(stream: SendableRecordBatchStream, summary: ScanSummary) -> Self {
+        Self { schema: stream.schema(), stream, is_explain: false, summary }
+    }
+
+    /// Marks the rows as the explanation of a plan.
+    pub(crate) fn explaining(mut self, is_explain: bool) -> Self {
+        self.is_explain = is_explain;
+        self
+    }
+
+    /// A handle on the figures of the scans; they are final once the stream is drained.
+    pub fn scan(&self) -> ScanSummary {
+        self.summary.clone()
+    }
+}
+
+/// What the scans of a query read, and what they had to say.
+#[derive(Clone, Default)]
+pub struct ScanSummary {
+    plan: Option<Arc<dyn ExecutionPlan>>,
+    tables: Vec<PartwiseTable>,
+    notes: Vec<String>,
+}
+
+impl ScanSummary {
+    pub(crate) fn new(
+        plan: Arc<dyn ExecutionPlan>,
+        tables: Vec<PartwiseTable>,
+        notes: Vec<String>,
+    ) -> Self {
+        Self { plan: Some(plan), tables, notes }
+    }
+
+    /// Partitions, files and rows read so far, of all tables of ours together; none if the query
+    /// reads none of ours.
+    pub fn totals(&self) -> Option<ScanTotals> {
+        self.plan.as_ref().and_then(ScanTotals::of)
+    }
+
+    /// What the scans passed over, with the reason, and what else there is to say of the statement.
+    pub fn warnings(&self) -> Vec<String> {
+        let passed_over = self.tables.iter().flat_map(|table| table.reads().take_warnings());
+        passed_over.chain(self.notes.iter().cloned()).collect()
+    }
+}

@@ -1,0 +1,215 @@
+//! The lake: a folder (or bucket prefix) whose directories are tables, found anew each time.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use async_trait::async_trait;
+use datafusion::catalog::{MemorySchemaProvider, SchemaProvider, TableProvider};
+use datafusion::common::Result as DFResult;
+use partwise_commit::{Location, Table, TableStore};
+use partwise_table::{OpenOptions, PartwiseTable};
+
+use crate::path_table;
+use crate::session::SessionRef;
+use crate::{Error, ErrorKind, Result};
+
+/// Where tables without a LOCATION live.
+#[derive(Clone)]
+pub enum Lake {
+    /// A directory of the local disk; made with the first table.
+    Directory(PathBuf),
+    /// A prefix of an object store.
+    Store {
+        /// The store.
+        store: Arc<dyn TableStore>,
+        /// Where in it the tables begin.
+        prefix: object_store::path::Path,
+    },
+    /// No lake: tables need a LOCATION, and plain `CREATE TABLE` is DataFusion's.
+    None,
+}
+
+impl fmt::Debug for Lake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(dir) => write!(f, "Lake({})", dir.display()),
+            Self::Store { prefix, .. } => write!(f, "Lake(store {prefix})"),
+            Self::None => f.write_str("Lake(none)"),
+        }
+    }
+}
+
+impl<P: Into<PathBuf>> From<P> for Lake {
+    fn from(dir: P) -> Self {
+        Self::Directory(dir.into())
+    }
+}
+
+impl Lake {
+    /// Where the table of this name lies or would lie; none without a lake.
+    ///
+    /// # Errors
+    /// A name that can't be a directory's, or that is hidden.
+    pub fn location(&self, table: &str) -> Result<Option<Location>> {
+        if table.is_empty() || is_hidden(table) || table.contains(['/', '\\', '\0']) {
+            return Err(Error::invalid(format!(
+                "\"{table}\" can't name a table of the lake: a name is a directory's, without \
+                 slashes, and doesn't start with _ or ."
+            )));
+        }
+        Ok(match self {
+            Self::Directory(dir) => Some(Location::local(dir.join(table))),
+            Self::Store { store, prefix } => {
+                Some(Location::store(Arc::clone(store), prefix.clone().join(table)))
+            }
+            Self::None => None,
+        })
+    }
+
+    /// The directories that are tables: Parquet at any depth, or a record of ours.
+    ///
+    /// # Errors
+    /// A lake that can't be listed.
+    pub async fn table_names(&self) -> Result<BTreeSet<String>> {
+        let mut tables = BTreeSet::new();
+        for name in self.directories().await?.into_iter().filter(|name| !is_hidden(name)) {
+            if let Some(location) = self.location(&name)?
+                && Table::new(location).describe().await?.has_data
+            {
+                tables.insert(name);
+            }
+        }
+        Ok(tables)
+    }
+
+    async fn directories(&self) -> Result<Vec<String>> {
+        match self {
+            Self::Directory(dir) => directories_in(dir),
+            Self::Store { store, prefix } => {
+                let listed = store
+                    .list_with_delimiter(Some(prefix))
+                    .await
+                    .map_err(|e| unavailable(prefix.as_ref(), &e))?;
+                let prefixes = listed.common_prefixes.into_iter();
+                Ok(prefixes.filter_map(|p| p.filename().map(str::to_owned)).collect())
+            }
+            Self::None => Ok(vec![]),
+        }
+    }
+}
+
+fn is_hidden(name: &str) -> bool {
+    name.starts_with(['_', '.'])
+}
+
+fn unavailable(lake: &str, cause: &dyn std::error::Error) -> Error {
+    Error::new(ErrorKind::Unavailable, format!("the lake {lake} can't be listed: {cause}"))
+}
+
+fn directories_in(dir: &Path) -> Result<Vec<String>> {
+    let entries = match std::fs::read_dir(dir) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
+        Err(e) => return Err(unavailable(&dir.display().to_string(), &e)),
+    };
+    let directories = entries.filter_map(|entry| entry.ok()).filter(|entry| entry.path().is_dir());
+    Ok(directories.filter_map(|entry| entry.file_name().into_string().ok()).collect())
+}
+
+/// The schema `public`: tables of the session, paths, and the lake's directories, in that order.
+pub(crate) struct LakeSchema {
+    lake: Lake,
+    session: MemorySchemaProvider,
+    known: RwLock<BTreeSet<String>>,
+    state: SessionRef,
+}
+
+impl LakeSchema {
+    pub fn new(lake: Lake, state: SessionRef) -> Self {
+        Self { lake, session: MemorySchemaProvider::new(), known: RwLock::default(), state }
+    }
+
+    pub fn lake(&self) -> &Lake {
+        &self.lake
+    }
+
+    /// Whether the name was registered for the session (a LOCATION table, a view, ..).
+    pub fn is_of_session(&self, name: &str) -> bool {
+        self.session.table_exist(name)
+    }
+
+    /// Looks again which directories are tables, for those who list names.
+    pub async fn refresh(&self) -> Result<()> {
+        let names = self.lake.table_names().await?;
+        *self.known.write().unwrap_or_else(PoisonError::into_inner) = names;
+        Ok(())
+    }
+
+    async fn open(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        let state = self.state.state()?;
+        if path_table::looks_like_path(name) {
+            return path_table::open(name, &state).await.map(Some);
+        }
+        if !is_hidden(name)
+            && let Some(location) = self.lake.location(name)?
+            && let Some(table) =
+                PartwiseTable::open(location, OpenOptions::default(), &state).await?
+        {
+            return Ok(Some(Arc::new(table)));
+        }
+        if Path::new(name).exists() {
+            return path_table::open(name, &state).await.map(Some);
+        }
+        Ok(None)
+    }
+}
+
+/// A table of the session lives on; what a statement reads of it is that statement's.
+fn for_statement(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
+    match table.as_ref().downcast_ref::<PartwiseTable>() {
+        Some(ours) => Arc::new(ours.for_statement()),
+        None => table,
+    }
+}
+
+impl fmt::Debug for LakeSchema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "LakeSchema({:?})", self.lake)
+    }
+}
+
+#[async_trait]
+impl SchemaProvider for LakeSchema {
+    fn table_names(&self) -> Vec<String> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let all: BTreeSet<String> =
+            known.iter().cloned().chain(self.session.table_names()).collect();
+        all.into_iter().collect()
+    }
+
+    async fn table(&self, name: &str) -> DFResult<Option<Arc<dyn TableProvider>>> {
+        match self.session.table(name).await? {
+            Some(table) => Ok(Some(for_statement(table))),
+            None => Ok(self.open(name).await?),
+        }
+    }
+
+    fn register_table(
+        &self,
+        name: String,
+        table: Arc<dyn TableProvider>,
+    ) -> DFResult<Option<Arc<dyn TableProvider>>> {
+        self.session.register_table(name, table)
+    }
+
+    fn deregister_table(&self, name: &str) -> DFResult<Option<Arc<dyn TableProvider>>> {
+        self.session.deregister_table(name)
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        self.session.table_exist(name) || known.contains(name)
+    }
+}

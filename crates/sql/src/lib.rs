@@ -1,0 +1,43 @@
+//! The SQL surface of Partwise: the lake, statements, settings, EXPLAIN.
+//!
+//! ```text
+//!  text -> statement::parse -+-> ours -> plan (spec, assign, project) -> Dml -> run -> commit line
+//!                            +-> DataFusion's -> names (without case) ---------> run -> rows
+//!                                                   |
+//!           lake (directories, found anew) <- tables|
+//!           path_table (directory, glob, file) <----+
+//! ```
+//!
+//! ```no_run
+//! # async fn demo() -> partwise_sql::Result<()> {
+//! let context = partwise_sql::PartwiseContext::open("lake").await?;
+//! context.execute("CREATE TABLE t (a INT, p STRING) USING parquet PARTITIONED BY (p)").await?;
+//! context.execute("INSERT INTO t VALUES (1, 'x')").await?;
+//! # Ok(())
+//! # }
+//! ```
+
+mod context;
+mod error;
+mod execution;
+mod explain;
+mod lake;
+mod names;
+mod path_table;
+mod plan;
+mod report;
+mod run;
+mod scans;
+mod script;
+mod session;
+mod show;
+mod statement;
+mod token;
+
+pub use context::{ContextOptions, PartwiseContext};
+pub use error::{Error, ErrorKind, Result};
+pub use execution::{Execution, Rows, ScanSummary};
+pub use lake::Lake;
+pub use report::{WriteReport, bytes, counted, thousands};
+pub use scans::ScanTotals;
+pub use script::{ScriptStatement, split_statements, substitute};

@@ -1,0 +1,119 @@
+//! A path as a table: a directory (partition columns found), a glob, or a single file.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::datasource::listing::{
+    ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl,
+};
+use datafusion::execution::context::SessionState;
+use partwise_commit::Location;
+use partwise_table::{OpenOptions, PartwiseTable};
+
+use crate::{Error, Result};
+
+/// Whether a table name can only be meant as a path.
+pub fn looks_like_path(name: &str) -> bool {
+    const EXTENSIONS: [&str; 5] = [".parquet", ".csv", ".json", ".jsonl", ".ndjson"];
+    name.contains(['/', '*', '?']) || EXTENSIONS.iter().any(|e| name.ends_with(e))
+}
+
+/// Refuses an address of an object store.
+///
+/// # Errors
+/// The address, and what to do instead.
+pub fn refuse_store(path: &str) -> Result<()> {
+    match path.contains("://") && !path.starts_with("file://") {
+        true => Err(Error::unsupported(format!(
+            "{path}: object stores are not part of this version; use a local folder"
+        ))),
+        false => Ok(()),
+    }
+}
+
+/// Opens what lies at a path.
+///
+/// # Errors
+/// Nothing there, no files that match, files that can't be read.
+pub async fn open(name: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    let path = name.strip_prefix("file://").unwrap_or(name);
+    refuse_store(path)?;
+    if path.contains(['*', '?', '[']) && !Path::new(path).exists() {
+        return open_glob(path, state).await;
+    }
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => open_directory(path, state).await,
+        Ok(_) => open_files(vec![path.to_owned()], state).await,
+        Err(cause) => Err(Error::invalid(format!("no file or directory {path}: {cause}"))),
+    }
+}
+
+async fn open_directory(path: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    if Path::new(path).join("_partwise").is_dir() {
+        return Err(Error::invalid(format!(
+            "{path} is a folder of tables, not a table: name one of the directories in it"
+        )));
+    }
+    match PartwiseTable::open(Location::local(path), OpenOptions::default(), state).await? {
+        Some(table) => Ok(Arc::new(table)),
+        None => Err(Error::invalid(format!(
+            "{path} holds no Parquet file, so it has no columns: check the path, or make a table \
+             there with CREATE TABLE .. LOCATION '{path}'"
+        ))),
+    }
+}
+
+async fn open_glob(pattern: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    let paths = glob::glob(pattern)
+        .map_err(|e| Error::invalid(format!("the pattern {pattern} is wrong: {e}")))?;
+    let mut files = Vec::new();
+    for path in paths {
+        let path = path.map_err(|e| Error::invalid(format!("reading {pattern}: {e}")))?;
+        if path.is_file() {
+            files.push(path.to_string_lossy().into_owned());
+        }
+    }
+    if files.is_empty() {
+        return Err(Error::invalid(format!("no file matches {pattern}")));
+    }
+    open_files(files, state).await
+}
+
+/// A table over files as they are: DataFusion's own. Each file is looked at alone first, so that
+/// a damaged one is named.
+async fn open_files(files: Vec<String>, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    let mut urls = Vec::with_capacity(files.len());
+    for file in &files {
+        let url = ListingTableUrl::parse(file)?;
+        let one = ListingTableConfig::new(url.clone());
+        let inferred = async { one.infer_options(state).await?.infer_schema(state).await };
+        inferred.await.map_err(|e| unreadable(file, e.into()))?;
+        urls.push(url);
+    }
+    let config = ListingTableConfig::new_with_multi_paths(urls)
+        .infer_options(state)
+        .await?
+        .infer_schema(state)
+        .await?;
+    Ok(Arc::new(ListingTable::try_new(config)?))
+}
+
+fn unreadable(file: &str, cause: Error) -> Error {
+    Error::new(cause.kind(), format!("{file} can't be read: {cause}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_from_a_name() {
+        for path in ["dir/", "./x", "a*.parquet", "x.parquet", "d/x?.csv"] {
+            assert!(looks_like_path(path), "{path}");
+        }
+        for name in ["report", "trips_by_day", "a.b"] {
+            assert!(!looks_like_path(name), "{name}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! What a write says afterwards.
+
+use std::time::Duration;
+
+use partwise_commit::{Committed, PartitionColumn, Token};
+use serde_json::{Value, json};
+
+/// A write that has happened: what the commit line and its JSON form are made from.
+#[derive(Debug, Clone)]
+pub struct WriteReport {
+    /// The table's name or path, as the statement gave it.
+    pub target: String,
+    /// What the commit did.
+    pub committed: Committed,
+    /// The table's partition columns, in order.
+    pub partition_columns: Vec<PartitionColumn>,
+    /// The token the write carried.
+    pub token: Option<Token>,
+    /// From the statement's start to the published version.
+    pub elapsed: Duration,
+}
+
+/// Partitions that are spelled out in the commit line; beyond, they are counted.
+const NAMED_PARTITIONS: usize = 3;
+
+impl WriteReport {
+    /// Rows that the write added.
+    pub fn rows(&self) -> u64 {
+        self.committed.rows_added
+    }
+
+    /// The one line at the prompt:
+    /// `version 12: replaced 1 partition (pickup_month=2024-02: 74,376 -> 74,376 rows), ..`.
+    pub fn line(&self) -> String {
+        let done = &self.committed;
+        let mut parts = vec![self.what()];
+        if done.untouched > 0 {
+            parts.push(format!("{} untouched", thousands(done.untouched as u64)));
+        }
+        if done.files_added > 0 {
+            parts.push(counted(done.files_added as u64, "file"));
+            parts.push(bytes(done.bytes_added));
+        }
+        parts.push(format!("{:.2} s", self.elapsed.as_secs_f64()));
+        format!("version {}: {}", done.version, parts.join(", "))
+    }
+
+    fn what(&self) -> String {
+        if self.committed.replayed {
+            return "already applied by this job and run, nothing changed".to_owned();
+        }
+        if self.partition_columns.is_empty() {
+            return match self.committed.partitions.first() {
+                Some(one) => format!("{} -> {}", thousands(one.rows_before), rows(one.rows_after)),
+                None => "nothing changed".to_owned(),
+            };
+        }
+        let kinds = [("replaced", true, true), ("created", false, true), ("emptied", true, false)];
+        let said: Vec<String> = kinds
+            .into_iter()
+            .filter_map(|(word, before, after)| self.kind(word, before, after))
+            .collect();
+        match said.is_empty() {
+            true => "no partition changed".to_owned(),
+            false => said.join(", "),
+        }
+    }
+
+    fn kind(&self, word: &str, before: bool, after: bool) -> Option<String> {
+        let word = match word {
+            "replaced" if self.committed.rows_removed == 0 => "appended to",
+            other => other,
+        };
+        let of_kind = self
+            .committed
+            .partitions
+            .iter()
+            .filter(|p| (p.rows_before > 0) == before && (p.rows_after > 0) == after);
+        let named: Vec<String> = of_kind
+            .map(|p| {
+                let name = p.key.display(&self.partition_columns);
+                format!("{name}: {} -> {}", thousands(p.rows_before), rows(p.rows_after))
+            })
+            .collect();
+        match named.len() {
+            0 => None,
+            n if n <= NAMED_PARTITIONS => {
+                Some(format!("{word} {} ({})", counted(n as u64, "partition"), named.join("; ")))
+            }
+            n => Some(format!("{word} {}", counted(n as u64, "partition"))),
+        }
+    }
+
+    /// The same as an object: version, token, partitions and rows.
+    pub fn json(&self) -> Value {
+        let done = &self.committed;
+        let partitions: Vec<Value> = done
+            .partitions
+            .iter()
+            .map(|p| {
+                json!({
+                    "partition": p.key.display(&self.partition_columns),
+                    "rows_before": p.rows_before,
+                    "rows_after": p.rows_after,
+                    "files_added": p.files_added,
+                    "files_removed": p.files_removed,
+                })
+            })
+            .collect();
+        json!({
+            "table": self.target,
+            "version": done.version,
+            "token": self.token,
+            "replayed": done.replayed,
+            "count": done.rows_added,
+            "rows_removed": done.rows_removed,
+            "partitions": partitions,
+            "untouched": done.untouched,
+            "files_added": done.files_added,
+            "bytes_added": done.bytes_added,
+            "seconds": self.elapsed.as_secs_f64(),
+        })
+    }
+}
+
+fn rows(n: u64) -> String {
+    counted(n, "row")
+}
+
+/// `1 file`, `2 files`, `1,234 rows`.
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", thousands(n), if n == 1 { "" } else { "s" })
+}
+
+/// `77,033`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `1.1 MB`, in powers of ten.
+pub fn bytes(n: u64) -> String {
+    let (mut value, mut unit) = (n as f64, "B");
+    for next in ["kB", "MB", "GB", "TB"] {
+        if value < 1000.0 {
+            break;
+        }
+        (value, unit) = (value / 1000.0, next);
+    }
+    match unit {
+        "B" => format!("{n} B"),
+        _ => format!("{value:.1} {unit}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use partwise_commit::{PartitionChange, PartitionKey, PartitionType, PartitionValue};
+
+    fn change(month: &str, rows_before: u64, rows_after: u64) -> PartitionChange {
+        PartitionChange {
+            key: PartitionKey::new(vec![PartitionValue::Text(month.into())]),
+            path: format!("pickup_month={month}"),
+            rows_before,
+            rows_after,
+            files_added: 1,
+            files_removed: 1,
+        }
+    }
+
+    fn report(committed: Committed) -> WriteReport {
+        WriteReport {
+            target: "report".into(),
+            committed,
+            partition_columns: vec![PartitionColumn::new("pickup_month", PartitionType::Text)],
+            token: None,
+            elapsed: Duration::from_millis(420),
+        }
+    }
+
+    #[test]
+    fn the_commit_line_says_what_was_replaced() {
+        let done = Committed {
+            version: 12,
+            partitions: vec![change("2024-02", 74_376, 74_376)],
+            untouched: 2,
+            files_added: 1,
+            bytes_added: 1_100_000,
+            rows_added: 74_376,
+            rows_removed: 74_376,
+            ..Committed::default()
+        };
+        assert_eq!(
+            report(done).line(),
+            "version 12: replaced 1 partition (pickup_month=2024-02: 74,376 -> 74,376 rows), \
+             2 untouched, 1 file, 1.1 MB, 0.42 s"
+        );
+    }
+
+    #[test]
+    fn created_and_emptied_partitions_are_told_apart() {
+        let done = Committed {
+            version: 2,
+            partitions: vec![change("2024-01", 0, 1), change("2024-03", 5, 0)],
+            rows_removed: 5,
+            ..Committed::default()
+        };
+        assert_eq!(
+            report(done).line(),
+            "version 2: created 1 partition (pickup_month=2024-01: 0 -> 1 row), emptied 1 \
+             partition (pickup_month=2024-03: 5 -> 0 rows), 0.42 s"
+        );
+    }
+
+    #[test]
+    fn numbers_read_easily() {
+        assert_eq!(thousands(0), "0");
+        assert_eq!(thousands(9_554_757), "9,554,757");
+        assert_eq!(bytes(999), "999 B");
+        assert_eq!(bytes(1_522_951), "1.5 MB");
+    }
+}

@@ -1,0 +1,329 @@
+//! Statements that change which tables there are.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::TableReference;
+use datafusion::execution::context::SessionState;
+use datafusion::sql::parser::{CreateExternalTable, Statement as DFStatement};
+use partwise_commit::{Change, Location, Table, TableSchema};
+use partwise_table::config::PartwiseConfig;
+use partwise_table::{FooterRowCounter, OpenOptions, PartwiseTable};
+
+use super::{Planned, lookup, plan_datafusion, reference_of, reparse};
+use crate::context::{CATALOG, SCHEMA};
+use crate::plan::create::{Created, declared_schema};
+use crate::statement::CreateTable;
+use crate::{Error, PartwiseContext, Result, path_table, plan};
+
+/// `CREATE TABLE`, with or without `AS`.
+pub async fn create_table(
+    context: &PartwiseContext,
+    state: &SessionState,
+    create: &CreateTable,
+    sql: &str,
+) -> Result<Planned> {
+    let name = reference_of(&create.name.to_string());
+    check_schema(&name)?;
+    let in_lake = match &create.location {
+        Some(_) => None,
+        None => context.schema().lake().location(name.table())?,
+    };
+    let location = match (&create.location, in_lake) {
+        (Some(path), _) => local(path)?,
+        (None, Some(location)) => location,
+        (None, None) if create.format.is_none() && create.partitioned_by.is_empty() => {
+            return plan_datafusion(context, state, reparse(sql)?).await;
+        }
+        (None, None) => {
+            return Err(Error::invalid(
+                "there is no lake to put the table in: give a LOCATION, or start with --lake DIR",
+            ));
+        }
+    };
+    plan::create::check_clauses(create)?;
+    if create.if_not_exists && context.schema().is_of_session(name.table()) {
+        return Ok(Planned::Done(Some(format!("{name} exists, nothing was done"))));
+    }
+    check_name(context, create, &name)?;
+    let takes_over = create.location.is_some() && create.query.is_none() && !create.or_replace;
+    if takes_over && Table::new(location.clone()).describe().await?.has_data {
+        return take_over(context, state, create, &name, location).await;
+    }
+    match plan::create::plan(state, create, &name, location.clone()).await? {
+        Created::Exists if create.location.is_some() => {
+            take_over(context, state, create, &name, location).await
+        }
+        Created::Exists => Ok(Planned::Done(Some(format!("{name} exists, nothing was done")))),
+        Created::Filled(write) => {
+            let then = create.location.as_ref().map(|_| Registration { name, location });
+            Ok(Planned::Write(write, then))
+        }
+        Created::Empty(schema) => {
+            let done = empty_table(state, create, &name, location.clone(), schema).await?;
+            if create.location.is_some() {
+                register(context, state, &name, location, None).await?;
+            }
+            Ok(done)
+        }
+    }
+}
+
+/// The lake is one schema; a name of another may not fall on a table of it.
+fn check_schema(name: &TableReference) -> Result<()> {
+    let lake = name.schema().is_none_or(|schema| schema == SCHEMA)
+        && name.catalog().is_none_or(|catalog| catalog == CATALOG);
+    match lake {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "{name}: tables are made and dropped in the schema {SCHEMA} alone, leave the rest of \
+             the name out"
+        ))),
+    }
+}
+
+/// A table that is a link belongs to another lake.
+fn refuse_link(name: &str, location: &Location) -> Result<()> {
+    let path = location.display();
+    match std::fs::symlink_metadata(&path) {
+        Ok(found) if found.is_symlink() => Err(Error::invalid(format!(
+            "{name} is a link, {path}: remove the link, or drop the table where its files are"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// A lake table may not hide behind a session's, nor the other way round.
+fn check_name(
+    context: &PartwiseContext,
+    create: &CreateTable,
+    name: &TableReference,
+) -> Result<()> {
+    let replaces = create.or_replace && create.location.is_some();
+    if !context.schema().is_of_session(name.table()) || replaces {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "{name} is a table or view of this session: DROP it first, or take another name"
+    )))
+}
+
+async fn empty_table(
+    state: &SessionState,
+    create: &CreateTable,
+    name: &TableReference,
+    location: Location,
+    schema: TableSchema,
+) -> Result<Planned> {
+    let properties = plan::create::properties(state, create, &schema)?;
+    let table = Table::new(location);
+    let spec = plan::insert::write_spec(state, plan::create::operation(create), &table)?;
+    let transaction = table.begin(&schema, properties).await?;
+    let mut change = Change::new(spec.operation, vec![]);
+    change.lock_timeout = spec.lock_timeout;
+    change.retention = spec.retention;
+    change.statement = spec.statement;
+    let committed = transaction.commit(change, &FooterRowCounter::new(state.runtime_env())).await?;
+    Ok(Planned::Done(Some(format!("version {}: {name} made, no rows yet", committed.version))))
+}
+
+/// `CREATE TABLE .. LOCATION` without a query over what is there: taken over as declared.
+async fn take_over(
+    context: &PartwiseContext,
+    state: &SessionState,
+    create: &CreateTable,
+    name: &TableReference,
+    location: Location,
+) -> Result<Planned> {
+    if let Some((option, _)) = create.options.first() {
+        return Err(Error::invalid(format!(
+            "{} has data already, so the option {option} would not be kept: leave it out, or \
+             replace the table with CREATE OR REPLACE TABLE .. AS",
+            location.display()
+        )));
+    }
+    let schema = match create.columns.is_empty() {
+        true => None,
+        false => {
+            let by = create.partitioned_by.iter().map(|ident| ident.value.clone()).collect();
+            Some(TableSchema::new(declared_schema(state, &create.columns).await?, by)?)
+        }
+    };
+    if let Some(schema) = &schema {
+        plan::create::check_columns(schema)?;
+    }
+    register(context, state, name, location, schema).await?;
+    Ok(Planned::Done(Some(format!("{name} is known in this session"))))
+}
+
+/// `CREATE EXTERNAL TABLE`: ours for a directory of Parquet.
+pub async fn create_external(
+    context: &PartwiseContext,
+    state: &SessionState,
+    create: &CreateExternalTable,
+    sql: &str,
+) -> Result<Planned> {
+    let path = match create.locations.as_slice() {
+        [one] => one.as_str(),
+        _ => return plan_datafusion(context, state, reparse(sql)?).await,
+    };
+    let directory = path.ends_with('/') || Path::new(path).is_dir();
+    path_table::refuse_store(path)?;
+    if !create.file_type.eq_ignore_ascii_case("parquet") || !directory {
+        let statement = DFStatement::CreateExternalTable(create.clone());
+        return plan_datafusion(context, state, statement).await;
+    }
+    let name = reference_of(&create.name.to_string());
+    if context.schema().is_of_session(name.table()) && !create.or_replace {
+        return match create.if_not_exists {
+            true => Ok(Planned::Done(Some(format!("{name} exists, nothing was done")))),
+            false => Err(Error::invalid(format!("{name} is known in this session already"))),
+        };
+    }
+    let schema = match create.columns.is_empty() {
+        true => None,
+        false => Some(TableSchema::new(
+            declared_schema(state, &create.columns).await?,
+            create.table_partition_cols.clone(),
+        )?),
+    };
+    let table = register(context, state, &name, local(path)?, schema).await?;
+    check_partitions(&table, &create.table_partition_cols)?;
+    Ok(Planned::Done(None))
+}
+
+fn check_partitions(table: &PartwiseTable, declared: &[String]) -> Result<()> {
+    let there = table.table_schema().partition_columns();
+    let same = there.len() == declared.len()
+        && there.iter().zip(declared).all(|(a, b)| a.name.eq_ignore_ascii_case(b));
+    if declared.is_empty() || same {
+        return Ok(());
+    }
+    let names: Vec<&str> = there.iter().map(|c| c.name.as_str()).collect();
+    Err(Error::invalid(format!(
+        "the directory is partitioned by ({}), the statement says ({})",
+        names.join(", "),
+        declared.join(", ")
+    )))
+}
+
+/// Makes a location known under a name for the session.
+async fn register(
+    context: &PartwiseContext,
+    state: &SessionState,
+    name: &TableReference,
+    location: Location,
+    schema: Option<TableSchema>,
+) -> Result<Arc<PartwiseTable>> {
+    let path = location.display();
+    let options = OpenOptions { schema };
+    let table = PartwiseTable::open(location, options, state).await?.ok_or_else(|| {
+        Error::invalid(format!(
+            "{path} holds no Parquet file: declare the columns, (name TYPE, ..)"
+        ))
+    })?;
+    let table = Arc::new(table);
+    let provider: Arc<dyn TableProvider> = Arc::clone(&table) as _;
+    context.session().deregister_table(name.clone())?;
+    context.session().register_table(name.clone(), provider)?;
+    Ok(table)
+}
+
+/// A table to make known once its first write is done.
+#[derive(Debug, Clone)]
+pub(crate) struct Registration {
+    name: TableReference,
+    location: Location,
+}
+
+impl Registration {
+    /// Opens what was written and makes it known.
+    pub async fn register(&self, context: &PartwiseContext) -> Result<()> {
+        let state = context.session().state();
+        register(context, &state, &self.name, self.location.clone(), None).await?;
+        Ok(())
+    }
+}
+
+/// `DROP TABLE [IF EXISTS] t [PURGE]`.
+pub async fn drop_table(
+    context: &PartwiseContext,
+    name: &str,
+    if_exists: bool,
+    purge: bool,
+) -> Result<Planned> {
+    let reference = reference_of(name);
+    check_schema(&reference)?;
+    if context.schema().is_of_session(reference.table()) {
+        if purge {
+            return Err(Error::invalid(format!(
+                "{name} lies outside the lake: DROP TABLE {name} forgets it, its files stay"
+            )));
+        }
+        context.session().deregister_table(reference)?;
+        return Ok(Planned::Done(None));
+    }
+    let location = context.schema().lake().location(reference.table())?;
+    let there = match &location {
+        Some(location) => Table::new(location.clone()).describe().await?.has_data,
+        None => false,
+    };
+    match (location, there) {
+        (Some(location), true) if purge => {
+            refuse_link(name, &location)?;
+            Table::new(location).purge().await?;
+            Ok(Planned::Done(None))
+        }
+        (Some(location), true) => Err(Error::invalid(format!(
+            "dropping {name} deletes its files in {}: say DROP TABLE {name} PURGE",
+            location.display()
+        ))),
+        _ if if_exists => Ok(Planned::Done(None)),
+        _ => match lookup(context, &reference).await {
+            Ok(Some(_)) | Err(_) => Err(Error::invalid(format!("{name} can't be dropped"))),
+            Ok(None) => Err(Error::invalid(format!("there is no table {name}"))),
+        },
+    }
+}
+
+const SPARK_OVERWRITE_MODE: &str = "spark.sql.sources.partitionOverwriteMode";
+
+/// Settings that other systems use.
+pub async fn set_foreign(context: &PartwiseContext, name: &str, value: &str) -> Result<Planned> {
+    if !name.eq_ignore_ascii_case(SPARK_OVERWRITE_MODE) {
+        return Err(Error::unsupported(format!(
+            "{name} is not a setting here; of Spark's, only {SPARK_OVERWRITE_MODE} is known"
+        )));
+    }
+    let value = value.to_ascii_lowercase();
+    let sql = format!("SET partwise.partition_overwrite_mode = '{}'", value.replace('\'', "''"));
+    plan_datafusion(context, &context.session().state(), reparse(&sql)?).await
+}
+
+/// `RESET name`: DataFusion's own knows no settings but its own.
+pub fn reset(context: &PartwiseContext, name: &str) -> Result<Planned> {
+    let lower = name.to_ascii_lowercase();
+    let ours = match lower.strip_prefix("partwise.") {
+        Some(ours) => ours,
+        None if lower == SPARK_OVERWRITE_MODE.to_ascii_lowercase() => "partition_overwrite_mode",
+        None => {
+            return Err(Error::invalid(format!(
+                "{name} is not a setting of Partwise or DataFusion"
+            )));
+        }
+    };
+    let state = context.session().state_ref();
+    let mut state = state.write();
+    if let Some(config) = state.config_mut().options_mut().extensions.get_mut::<PartwiseConfig>() {
+        config.reset(ours)?;
+    }
+    Ok(Planned::Done(None))
+}
+
+fn local(path: &str) -> Result<Location> {
+    path_table::refuse_store(path)?;
+    let absolute = std::path::absolute(path)
+        .map_err(|e| Error::invalid(format!("LOCATION '{path}' is not a path: {e}")))?;
+    Ok(Location::local(absolute))
+}

@@ -1,0 +1,325 @@
+//! Running a statement: who plans it, what is tried again, what is reported.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::catalog::TableProvider;
+use datafusion::common::TableReference;
+use datafusion::dataframe::DataFrame;
+use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
+use datafusion::physical_plan::{collect, execute_stream};
+use datafusion::sql::parser::Statement as DFStatement;
+use datafusion::sql::sqlparser::ast::Statement as SQLStatement;
+
+use crate::execution::{Execution, Rows, ScanSummary};
+use crate::plan::PlannedWrite;
+use crate::report::WriteReport;
+use crate::session::with_extension;
+use crate::statement::{Explain, Insert, Statement};
+use crate::token::StatementText;
+use crate::{Error, ErrorKind, PartwiseContext, Result, explain, names, plan, scans, show};
+
+mod ddl;
+
+use ddl::Registration;
+
+/// Times a statement is planned and run again when a later commit changed what it read.
+const CONFLICT_RETRIES: usize = 3;
+
+/// What a statement comes to, planned.
+enum Planned {
+    /// A write of ours, and what to make known once it is done.
+    Write(Box<PlannedWrite>, Option<Registration>),
+    /// A plan that gives rows; `explains` another.
+    Query { plan: LogicalPlan, state: Box<SessionState>, explains: bool, notes: Vec<String> },
+    /// Rows that are there already.
+    Batch(RecordBatch),
+    /// Done, with a message for the prompt.
+    Done(Option<String>),
+}
+
+/// Runs a statement to its rows or its commit.
+pub(crate) async fn execute(
+    context: &PartwiseContext,
+    statement: Statement,
+    sql: &str,
+) -> Result<Execution> {
+    let started = Instant::now();
+    let mut tries = 0;
+    loop {
+        let state = state_of(context, sql);
+        let error = match plan_statement(context, &state, &statement, sql).await? {
+            Planned::Write(write, then) => {
+                match write_now(context, &state, *write, started).await {
+                    Ok(report) => {
+                        if let Some(then) = then {
+                            then.register(context).await?;
+                        }
+                        return Ok(Execution::Wrote(Box::new(report)));
+                    }
+                    Err(error) => error,
+                }
+            }
+            other => match rows_of(context, other).await {
+                Err(error) => error,
+                done => return done,
+            },
+        };
+        if creates_if_missing(&statement)
+            && let Planned::Done(message) = plan_statement(context, &state, &statement, sql).await?
+        {
+            return Ok(Execution::Done(message));
+        }
+        if error.kind() != ErrorKind::Conflict || tries == CONFLICT_RETRIES {
+            return Err(error);
+        }
+        tries += 1;
+    }
+}
+
+/// Whether it is fine if somebody else has made the table meanwhile.
+fn creates_if_missing(statement: &Statement) -> bool {
+    matches!(statement, Statement::CreateTable(create) if create.if_not_exists)
+}
+
+/// Plans a statement as a DataFrame; what gives no rows is run.
+pub(crate) async fn frame(
+    context: &PartwiseContext,
+    statement: Statement,
+    sql: &str,
+) -> Result<DataFrame> {
+    let state = state_of(context, sql);
+    match plan_statement(context, &state, &statement, sql).await? {
+        Planned::Write(write, _) => Ok(DataFrame::new(state, write.plan)),
+        Planned::Query { plan, state, .. } => Ok(DataFrame::new(*state, plan)),
+        Planned::Batch(batch) => Ok(context.session().read_batch(batch)?),
+        Planned::Done(_) => Ok(context.session().read_empty()?),
+    }
+}
+
+fn state_of(context: &PartwiseContext, sql: &str) -> SessionState {
+    with_extension(&context.session().state(), StatementText(sql.to_owned()))
+}
+
+async fn plan_statement(
+    context: &PartwiseContext,
+    state: &SessionState,
+    statement: &Statement,
+    sql: &str,
+) -> Result<Planned> {
+    match statement {
+        Statement::Insert(insert) => plan_insert(context, state, insert, sql).await,
+        Statement::CreateTable(create) => ddl::create_table(context, state, create, sql).await,
+        Statement::CreateExternal(create) => {
+            ddl::create_external(context, state, create, sql).await
+        }
+        Statement::Copy(copy) if plan::copy::is_ours(copy) => {
+            Ok(match plan::copy::plan(state, copy).await? {
+                Some(write) => Planned::Write(Box::new(write), None),
+                None => Planned::Done(Some(format!("{} has data, left as it is", copy.target))),
+            })
+        }
+        Statement::Copy(copy) => {
+            plan_datafusion(context, state, DFStatement::CopyTo(copy.as_ref().clone())).await
+        }
+        Statement::DropTable { name, if_exists, purge } => {
+            ddl::drop_table(context, &name.to_string(), *if_exists, *purge).await
+        }
+        Statement::ShowPartitions(name) => {
+            let (_, table) = table_of(context, &name.to_string()).await?;
+            let table = plan::insert::as_partwise(&table).ok_or_else(|| not_ours(name))?;
+            Ok(Planned::Batch(show::partitions(state, table).await?))
+        }
+        Statement::ShowTables => Ok(Planned::Batch(show::tables(context.table_names().await?)?)),
+        Statement::Explain(explain) => plan_explain(context, state, explain, sql).await,
+        Statement::Reset(name) => ddl::reset(context, name),
+        Statement::SetForeign { name, value } => ddl::set_foreign(context, name, value).await,
+        Statement::DataFusion(statement) => {
+            plan_datafusion(context, state, statement.as_ref().clone()).await
+        }
+    }
+}
+
+async fn plan_insert(
+    context: &PartwiseContext,
+    state: &SessionState,
+    insert: &Insert,
+    sql: &str,
+) -> Result<Planned> {
+    let (name, provider) = table_of(context, &insert.table.to_string()).await?;
+    if let Some(table) = plan::insert::as_partwise(&provider) {
+        let write = plan::insert::plan(state, insert, &name, table).await?;
+        return Ok(Planned::Write(Box::new(write), None));
+    }
+    let memory = provider.as_ref().is::<datafusion::datasource::MemTable>();
+    if insert.overwrite || insert.partition.is_some() || !memory {
+        return Err(not_ours(&insert.table));
+    }
+    plan_datafusion(context, state, reparse(sql)?).await
+}
+
+fn not_ours(name: &dyn std::fmt::Display) -> Error {
+    Error::invalid(format!(
+        "{name} is a view, a file or a glob, not a table of Parquet files in a directory: nothing can \
+         be written to it"
+    ))
+}
+
+/// A statement as DataFusion's own parser reads it.
+fn reparse(sql: &str) -> Result<DFStatement> {
+    let mut statements = datafusion::sql::parser::DFParser::parse_sql(sql)?;
+    statements.pop_front().ok_or_else(|| Error::invalid("an empty statement"))
+}
+
+/// Finds a table by its name as SQL spells it.
+async fn table_of(
+    context: &PartwiseContext,
+    name: &str,
+) -> Result<(TableReference, Arc<dyn TableProvider>)> {
+    let reference = reference_of(name);
+    if let Some(found) = lookup(context, &reference).await? {
+        return Ok((reference, found));
+    }
+    let mut known = context.table_names().await?;
+    known.truncate(20);
+    Err(Error::invalid(match known.is_empty() {
+        true => format!("there is no table {name}, and no other: CREATE TABLE makes one"),
+        false => format!("there is no table {name}; there are {}", known.join(", ")),
+    }))
+}
+
+/// A name as SQL spells it; in single quotes, a path.
+fn reference_of(name: &str) -> TableReference {
+    match name.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        Some(path) => TableReference::bare(path.replace("''", "'")),
+        None => TableReference::parse_str(name),
+    }
+}
+
+async fn lookup(
+    context: &PartwiseContext,
+    reference: &TableReference,
+) -> Result<Option<Arc<dyn TableProvider>>> {
+    let provider = context.session().state().schema_for_ref(reference.clone())?;
+    Ok(provider.table(reference.table()).await?)
+}
+
+async fn plan_explain(
+    context: &PartwiseContext,
+    state: &SessionState,
+    explained: &Explain,
+    sql: &str,
+) -> Result<Planned> {
+    let state = explain::counting(state);
+    let inner = Box::pin(plan_statement(context, &state, &explained.statement, sql)).await?;
+    let mut notes = Vec::new();
+    let plan = match inner {
+        Planned::Write(write, _) => write.plan,
+        Planned::Query { plan, .. } => plan,
+        _ => return Err(Error::unsupported("this statement has no plan to explain")),
+    };
+    if explained.analyze && matches!(plan, LogicalPlan::Dml(_)) {
+        notes.push("EXPLAIN ANALYZE ran the statement: its rows are written".to_owned());
+    }
+    let plan = explain::around(&state, explained, plan)?;
+    Ok(Planned::Query { plan, state: Box::new(state), explains: true, notes })
+}
+
+/// A statement of DataFusion's: planned with names matched without case; what gives no rows is
+/// run by DataFusion.
+async fn plan_datafusion(
+    context: &PartwiseContext,
+    state: &SessionState,
+    statement: DFStatement,
+) -> Result<Planned> {
+    if lists_tables(&statement) {
+        context.table_names().await?;
+    }
+    let explains = matches!(&statement, DFStatement::Explain(_))
+        || matches!(&statement, DFStatement::Statement(s) if matches!(s.as_ref(), SQLStatement::Explain { .. }));
+    let state = if explains { explain::counting(state) } else { state.clone() };
+    let plan = names::plan(&state, statement).await?;
+    if sets_token(&plan) {
+        context.steps().restart();
+    }
+    if matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_)) {
+        context.session().execute_logical_plan(plan).await?;
+        return Ok(Planned::Done(None));
+    }
+    Ok(Planned::Query { plan, state: Box::new(state), explains, notes: vec![] })
+}
+
+/// Whether a statement names the job or its run: the job's writes are counted from the start.
+fn sets_token(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Statement(PlanStatement::SetVariable(set)) => {
+            ["partwise.job", "partwise.run"].contains(&set.variable.to_ascii_lowercase().as_str())
+        }
+        _ => false,
+    }
+}
+
+/// Whether a statement looks at the list of tables.
+fn lists_tables(statement: &DFStatement) -> bool {
+    statement.to_string().to_ascii_lowercase().contains("information_schema")
+        || matches!(statement, DFStatement::Statement(s) if s.to_string().starts_with("SHOW"))
+}
+
+async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Execution> {
+    match planned {
+        Planned::Query { plan, state, explains, notes } => {
+            let tables = scans::tables_of(&plan)?;
+            let plan = state.create_physical_plan(&plan).await?;
+            if scans::is_torn(&tables) {
+                return Err(torn());
+            }
+            let stream = execute_stream(Arc::clone(&plan), state.task_ctx())?;
+            let rows = Rows::new(stream, ScanSummary::new(plan, tables, notes));
+            Ok(Execution::Rows(rows.explaining(explains)))
+        }
+        Planned::Batch(batch) => {
+            let stream = context.session().read_batch(batch)?.execute_stream().await?;
+            Ok(Execution::Rows(Rows::new(stream, ScanSummary::default())))
+        }
+        Planned::Done(message) => Ok(Execution::Done(message)),
+        Planned::Write(..) => Err(Error::new(ErrorKind::Internal, "a write is run, not read")),
+    }
+}
+
+/// A commit came in between two scans of one statement; it is planned again.
+fn torn() -> Error {
+    Error::new(
+        ErrorKind::Conflict,
+        "a commit was published while the statement was planned, each time it was tried: run it \
+         again",
+    )
+}
+
+async fn write_now(
+    context: &PartwiseContext,
+    state: &SessionState,
+    write: PlannedWrite,
+    started: Instant,
+) -> Result<WriteReport> {
+    let tables = scans::tables_of(&write.plan)?;
+    let plan = state.create_physical_plan(&write.plan).await?;
+    if scans::is_torn(&tables) {
+        return Err(torn());
+    }
+    collect(plan, state.task_ctx()).await?;
+    let committed = write.outcome.get().ok_or_else(|| {
+        Error::new(ErrorKind::Internal, "the write ended without saying what it committed")
+    })?;
+    if let Some(token) = &write.token {
+        context.steps().advance(token, &write.location);
+    }
+    Ok(WriteReport {
+        target: write.target,
+        committed,
+        partition_columns: write.partition_columns,
+        token: write.token,
+        elapsed: started.elapsed(),
+    })
+}

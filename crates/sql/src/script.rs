@@ -1,0 +1,170 @@
+//! Scripts: several statements in one text, and `${name}` in them.
+
+use std::collections::BTreeMap;
+
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
+
+use crate::{Error, Result};
+
+/// One statement of a script.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScriptStatement {
+    /// The statement without its semicolon, comments inside it kept.
+    pub text: String,
+    /// The line its first word stands on, counted from 1.
+    pub line: usize,
+    /// The comment lines since the statement before it, without their `--`.
+    pub comments_before: Vec<String>,
+}
+
+/// Splits a script at its semicolons; strings, quoted names and comments are left alone.
+///
+/// # Errors
+/// A string or comment that doesn't end, with its line.
+pub fn split_statements(sql: &str) -> Result<Vec<ScriptStatement>> {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql)
+        .tokenize_with_location()
+        .map_err(|e| Error::invalid(e.to_string()))?;
+    let offsets = LineOffsets::of(sql);
+    let mut statements = Vec::new();
+    let mut comments = Vec::new();
+    let mut first: Option<(usize, usize)> = None;
+    for token in &tokens {
+        match &token.token {
+            Token::SemiColon => {
+                if let Some((start, line)) = first.take() {
+                    let text = sql[start..offsets.byte(token.span.start)].trim().to_owned();
+                    let comments_before = std::mem::take(&mut comments);
+                    statements.push(ScriptStatement { text, line, comments_before });
+                }
+            }
+            Token::Whitespace(Whitespace::SingleLineComment { comment, .. }) if first.is_none() => {
+                comments.push(comment.trim().to_owned());
+            }
+            Token::Whitespace(_) | Token::EOF => {}
+            _ if first.is_none() => {
+                let at = token.span.start;
+                first = Some((offsets.byte(at), at.line as usize));
+            }
+            _ => {}
+        }
+    }
+    if let Some((start, line)) = first {
+        let text = sql[start..].trim().to_owned();
+        statements.push(ScriptStatement { text, line, comments_before: comments });
+    }
+    Ok(statements)
+}
+
+/// Where each line of a text starts, to turn a tokenizer's line and column into bytes.
+struct LineOffsets<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+impl<'a> LineOffsets<'a> {
+    fn of(text: &'a str) -> Self {
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(i, _)| i + 1));
+        Self { text, starts: starts.collect() }
+    }
+
+    fn byte(&self, at: Location) -> usize {
+        let Some(&start) = self.starts.get((at.line as usize).saturating_sub(1)) else {
+            return self.text.len();
+        };
+        let rest = &self.text[start..];
+        let column = (at.column as usize).saturating_sub(1);
+        rest.char_indices().nth(column).map_or(self.text.len(), |(i, _)| start + i)
+    }
+}
+
+/// Fills `${name}` from `variables`. Inside quotes the value is put as it is with quotes doubled;
+/// outside, a number stays a number and anything else becomes a string literal.
+///
+/// # Errors
+/// A name that isn't set, and a `${` that doesn't end.
+pub fn substitute(sql: &str, variables: &BTreeMap<String, String>) -> Result<String> {
+    let mut filled = String::with_capacity(sql.len());
+    let mut quote: Option<char> = None;
+    let mut rest = sql;
+    while let Some(c) = rest.chars().next() {
+        if quote.is_none() && rest.starts_with("--") {
+            let end = rest.find('\n').unwrap_or(rest.len());
+            filled.push_str(&rest[..end]);
+            rest = &rest[end..];
+        } else if let Some(after) = rest.strip_prefix("${") {
+            let (name, tail) = after
+                .split_once('}')
+                .ok_or_else(|| Error::invalid("`${` without its closing `}`"))?;
+            filled.push_str(&value_of(name, variables, quote)?);
+            rest = tail;
+        } else {
+            quote = next_quote(quote, c);
+            filled.push(c);
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    Ok(filled)
+}
+
+fn next_quote(quote: Option<char>, c: char) -> Option<char> {
+    match quote {
+        Some(open) if open == c => None,
+        None if c == '\'' || c == '"' => Some(c),
+        other => other,
+    }
+}
+
+fn value_of(
+    name: &str,
+    variables: &BTreeMap<String, String>,
+    quote: Option<char>,
+) -> Result<String> {
+    let value = variables.get(name).ok_or_else(|| {
+        Error::invalid(format!("${{{name}}} is not set: give it with --set {name}=VALUE"))
+    })?;
+    Ok(match quote {
+        Some(open) => value.replace(open, &format!("{open}{open}")),
+        None if value.parse::<f64>().is_ok_and(f64::is_finite) => value.clone(),
+        None => format!("'{}'", value.replace('\'', "''")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn semicolons_in_strings_and_comments_do_not_split() {
+        let script = "-- one; two\nSELECT 'a;b' -- c;d\n;\n\n-- next\nSELECT \"x;y\"; ;\n";
+        let found = split_statements(script).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].text, "SELECT 'a;b' -- c;d");
+        assert_eq!((found[0].line, found[1].line), (2, 6));
+        assert_eq!(found[0].comments_before, vec!["one; two"]);
+        assert_eq!(found[1].comments_before, vec!["next"]);
+    }
+
+    #[test]
+    fn text_beyond_ascii_keeps_its_place() {
+        let found = split_statements("SELECT 'é;ü'; SELECT 'ñ'").unwrap();
+        assert_eq!(found[0].text, "SELECT 'é;ü'");
+        assert_eq!(found[1].text, "SELECT 'ñ'");
+    }
+
+    #[test]
+    fn a_variable_is_a_literal_where_it_stands_as_one() {
+        let set = BTreeMap::from([
+            ("day".to_owned(), "2024-01-15".to_owned()),
+            ("n".to_owned(), "12".to_owned()),
+            ("who".to_owned(), "O'Hara".to_owned()),
+        ]);
+        let filled = substitute("d = DATE ${day} AND n = ${n} AND w = ${who}", &set).unwrap();
+        assert_eq!(filled, "d = DATE '2024-01-15' AND n = 12 AND w = 'O''Hara'");
+        let filled = substitute("'${day}/x' '${who}' -- ${nothing}", &set).unwrap();
+        assert_eq!(filled, "'2024-01-15/x' 'O''Hara' -- ${nothing}");
+        let error = substitute("${nothing}", &set).unwrap_err();
+        assert!(error.to_string().contains("--set nothing=VALUE"), "{error}");
+    }
+}

@@ -1,0 +1,147 @@
+use datafusion::sql::sqlparser::ast::{ColumnDef, Ident, ObjectName, Query};
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::Token;
+
+/// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t [(columns)] [USING parquet] [PARTITIONED BY (..)]
+/// [LOCATION '..'] [OPTIONS (..)] [AS query]`.
+#[derive(Debug, Clone)]
+pub struct CreateTable {
+    /// The table's name.
+    pub name: ObjectName,
+    /// `OR REPLACE`.
+    pub or_replace: bool,
+    /// `IF NOT EXISTS`.
+    pub if_not_exists: bool,
+    /// The declared columns; empty: the query's.
+    pub columns: Vec<ColumnDef>,
+    /// The format named by `USING` or `STORED AS`.
+    pub format: Option<String>,
+    /// The partition columns, in order.
+    pub partitioned_by: Vec<Ident>,
+    /// Where the table lies; none: in the lake.
+    pub location: Option<String>,
+    /// The write options, as given.
+    pub options: Vec<(String, String)>,
+    /// The rows.
+    pub query: Option<Box<Query>>,
+}
+
+/// Parses a CREATE TABLE; none if something else is created (a view, an external table, ..).
+pub fn parse(p: &mut Parser<'_>) -> Result<Option<CreateTable>, ParserError> {
+    p.next_token();
+    let or_replace = p.parse_keywords(&[Keyword::OR, Keyword::REPLACE]);
+    if !p.parse_keyword(Keyword::TABLE) {
+        return Ok(None);
+    }
+    let if_not_exists = p.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
+    let name = p.parse_object_name(false)?;
+    let columns = match p.peek_token_ref().token {
+        Token::LParen => parse_columns(p)?,
+        _ => vec![],
+    };
+    let mut create = CreateTable {
+        name,
+        or_replace,
+        if_not_exists,
+        columns,
+        format: None,
+        partitioned_by: vec![],
+        location: None,
+        options: vec![],
+        query: None,
+    };
+    while parse_clause(p, &mut create)? {}
+    Ok(Some(create))
+}
+
+fn parse_columns(p: &mut Parser<'_>) -> Result<Vec<ColumnDef>, ParserError> {
+    let (columns, constraints) = p.parse_columns()?;
+    match constraints.first() {
+        None => Ok(columns),
+        Some(constraint) => Err(ParserError::ParserError(format!(
+            "the constraint {constraint} would not be enforced: leave it out"
+        ))),
+    }
+}
+
+/// One clause behind the columns; they may come in any order, AS last.
+fn parse_clause(p: &mut Parser<'_>, create: &mut CreateTable) -> Result<bool, ParserError> {
+    if p.parse_keyword(Keyword::USING) || p.parse_keywords(&[Keyword::STORED, Keyword::AS]) {
+        once(create.format.is_none(), "USING")?;
+        create.format = Some(p.parse_identifier()?.value);
+    } else if p.parse_keywords(&[Keyword::PARTITIONED, Keyword::BY]) {
+        once(create.partitioned_by.is_empty(), "PARTITIONED BY")?;
+        create.partitioned_by = p.parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
+    } else if p.parse_keyword(Keyword::LOCATION) {
+        once(create.location.is_none(), "LOCATION")?;
+        create.location = Some(p.parse_literal_string()?);
+    } else if p.parse_keyword(Keyword::OPTIONS) || p.parse_keyword(Keyword::TBLPROPERTIES) {
+        create.options.extend(parse_options(p)?);
+    } else if p.parse_keyword(Keyword::AS) {
+        create.query = Some(p.parse_query()?);
+        return Ok(false);
+    } else {
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+fn once(first: bool, clause: &str) -> Result<(), ParserError> {
+    match first {
+        true => Ok(()),
+        false => Err(ParserError::ParserError(format!("{clause} is given twice"))),
+    }
+}
+
+/// `('key' 'value', key = value, ..)`: keys quoted or dotted, with or without `=`.
+fn parse_options(p: &mut Parser<'_>) -> Result<Vec<(String, String)>, ParserError> {
+    p.expect_token(&Token::LParen)?;
+    let options = p.parse_comma_separated(|p| {
+        let key = parse_option_text(p)?;
+        let _ = p.consume_token(&Token::Eq);
+        Ok((key, parse_option_text(p)?))
+    })?;
+    p.expect_token(&Token::RParen)?;
+    Ok(options)
+}
+
+fn parse_option_text(p: &mut Parser<'_>) -> Result<String, ParserError> {
+    let token = p.next_token();
+    match token.token {
+        Token::SingleQuotedString(text) | Token::DoubleQuotedString(text) => Ok(text),
+        Token::Number(number, _) => Ok(number),
+        Token::Word(word) => {
+            let mut text = word.value;
+            while p.consume_token(&Token::Period) {
+                text = format!("{text}.{}", p.parse_identifier()?.value);
+            }
+            Ok(text)
+        }
+        _ => p.expected("an option's name or value", token),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Statement, parse};
+
+    #[test]
+    fn the_clauses_come_in_any_order() {
+        let sql = "CREATE OR REPLACE TABLE report (zone INT, m STRING) PARTITIONED BY (m) USING parquet \
+                   OPTIONS ('compression' 'zstd(3)', row_group_rows = 1000) LOCATION 'dir/' AS SELECT 1, 'x'";
+        let Statement::CreateTable(create) = parse(sql).unwrap() else { panic!() };
+        assert!(create.or_replace && create.query.is_some());
+        assert_eq!(create.columns.len(), 2);
+        assert_eq!(create.partitioned_by[0].value, "m");
+        assert_eq!(create.options[0], ("compression".into(), "zstd(3)".into()));
+        assert_eq!(create.options[1], ("row_group_rows".into(), "1000".into()));
+        assert_eq!(create.location.as_deref(), Some("dir/"));
+    }
+
+    #[test]
+    fn a_constraint_that_nobody_enforces_is_refused() {
+        let error = parse("CREATE TABLE t (a INT, PRIMARY KEY (a)) USING parquet").unwrap_err();
+        assert!(error.to_string().contains("PRIMARY KEY"), "{error}");
+    }
+}

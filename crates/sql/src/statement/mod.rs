@@ -1,0 +1,249 @@
+//! Statements: what is ours, read in front of DataFusion's parser.
+//!
+//! DataFusion's dialect has no `CREATE TABLE .. USING`, no `PARTITION (..)` with mixed specs, no
+//! `WITH .. INSERT`. What starts like one of ours is parsed here with sqlparser's own parts
+//! (tokens, identifiers, expressions, queries); everything else goes to DataFusion as it is.
+
+mod create;
+mod insert;
+mod refused;
+
+pub use create::CreateTable;
+pub use insert::{Insert, PartitionItem};
+
+use datafusion::sql::parser::{
+    CopyToStatement, CreateExternalTable, DFParserBuilder, ExplainStatement, ResetStatement,
+    Statement as DFStatement,
+};
+use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Set, Statement as SQLStatement};
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+
+use crate::{Error, Result};
+
+/// A statement, sorted by who plans it.
+#[derive(Debug, Clone)]
+pub enum Statement {
+    /// `INSERT INTO` and `INSERT OVERWRITE`.
+    Insert(Box<Insert>),
+    /// `CREATE TABLE`, with or without `AS`.
+    CreateTable(Box<CreateTable>),
+    /// `CREATE EXTERNAL TABLE`: ours for Parquet directories, else DataFusion's.
+    CreateExternal(Box<CreateExternalTable>),
+    /// `COPY .. TO`: ours for Parquet directories, else DataFusion's.
+    Copy(Box<CopyToStatement>),
+    /// `DROP TABLE [IF EXISTS] t [PURGE]`.
+    DropTable { name: ObjectName, if_exists: bool, purge: bool },
+    /// `SHOW PARTITIONS t`.
+    ShowPartitions(ObjectName),
+    /// `SHOW TABLES`.
+    ShowTables,
+    /// `EXPLAIN` around a statement of ours.
+    Explain(Box<Explain>),
+    /// `SET name = value`, for names that other systems use.
+    SetForeign { name: String, value: String },
+    /// `RESET name`, for names that DataFusion doesn't reset.
+    Reset(String),
+    /// Everything else: DataFusion's.
+    DataFusion(Box<DFStatement>),
+}
+
+/// `EXPLAIN [ANALYZE] [VERBOSE] [FORMAT f]` around a statement of ours.
+#[derive(Debug, Clone)]
+pub struct Explain {
+    /// Runs the statement, as in PostgreSQL.
+    pub analyze: bool,
+    /// All plans, not only the last.
+    pub verbose: bool,
+    /// `indent`, `tree`, ...; none: the session's.
+    pub format: Option<String>,
+    /// What is explained.
+    pub statement: Statement,
+}
+
+/// Parses one statement.
+///
+/// # Errors
+/// The first token that doesn't fit, with its place; statements that this version refuses.
+pub fn parse(sql: &str) -> Result<Statement> {
+    let tokens = Tokenizer::new(&GenericDialect {}, sql)
+        .tokenize_with_location()
+        .map_err(|e| syntax(e.into()))?;
+    let mut parser = Parser::new(&GenericDialect {}).with_tokens_with_locations(tokens);
+    refused::check(&mut parser)?;
+    match parse_ours(&mut parser).map_err(syntax)? {
+        Some(statement) => Ok(statement),
+        None => parse_datafusion(sql),
+    }
+}
+
+/// A statement of ours up to the end of the text, or none if it isn't one.
+fn parse_ours(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
+    let statement = match p.peek_token_ref().token.clone() {
+        Token::Word(word) => match word.keyword {
+            Keyword::INSERT | Keyword::WITH => {
+                insert::parse(p)?.map(|i| Statement::Insert(Box::new(i)))
+            }
+            Keyword::CREATE => create::parse(p)?.map(|c| Statement::CreateTable(Box::new(c))),
+            Keyword::SHOW => parse_show(p)?,
+            Keyword::EXPLAIN => parse_explain(p)?,
+            _ => None,
+        },
+        _ => None,
+    };
+    if statement.is_some() {
+        let _ = p.consume_token(&Token::SemiColon);
+        p.expect_token(&Token::EOF)?;
+    }
+    Ok(statement)
+}
+
+fn parse_show(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
+    p.next_token();
+    if p.parse_keyword(Keyword::TABLES) {
+        return Ok(matches!(p.peek_token_ref().token, Token::EOF | Token::SemiColon)
+            .then_some(Statement::ShowTables));
+    }
+    if !is_word(p, "PARTITIONS") {
+        return Ok(None);
+    }
+    p.next_token();
+    Ok(Some(Statement::ShowPartitions(p.parse_object_name(false)?)))
+}
+
+fn parse_explain(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
+    p.next_token();
+    let analyze = p.parse_keyword(Keyword::ANALYZE);
+    let verbose = p.parse_keyword(Keyword::VERBOSE);
+    let format = match p.parse_keyword(Keyword::FORMAT) {
+        true => Some(p.parse_identifier()?.value),
+        false => None,
+    };
+    let Some(statement) = parse_ours(p)? else {
+        return Ok(None);
+    };
+    Ok(Some(Statement::Explain(Box::new(Explain { analyze, verbose, format, statement }))))
+}
+
+/// Whether the next token is this word, keyword of the dialect or not.
+fn is_word(p: &Parser<'_>, word: &str) -> bool {
+    matches!(&p.peek_token_ref().token, Token::Word(w) if w.quote_style.is_none() && w.value.eq_ignore_ascii_case(word))
+}
+
+fn parse_datafusion(sql: &str) -> Result<Statement> {
+    let mut statements = DFParserBuilder::new(sql).build()?.parse_statements()?;
+    let one = statements.pop_front().ok_or_else(|| Error::invalid("an empty statement"))?;
+    if !statements.is_empty() {
+        return Err(Error::invalid("more than one statement: split them at the semicolons"));
+    }
+    Ok(match one {
+        DFStatement::CopyTo(copy) => Statement::Copy(Box::new(copy)),
+        DFStatement::CreateExternalTable(create) => Statement::CreateExternal(Box::new(create)),
+        DFStatement::Statement(statement) => sort_sql(*statement)?,
+        DFStatement::Reset(ResetStatement::Variable(name))
+            if !name.to_string().to_ascii_lowercase().starts_with("datafusion.") =>
+        {
+            Statement::Reset(name.to_string())
+        }
+        DFStatement::Explain(explain) => explain_copy(explain),
+        other => Statement::DataFusion(Box::new(other)),
+    })
+}
+
+/// EXPLAIN around a COPY is planned as the COPY is.
+fn explain_copy(explain: ExplainStatement) -> Statement {
+    match *explain.statement {
+        DFStatement::CopyTo(copy) => Statement::Explain(Box::new(Explain {
+            analyze: explain.options.analyze,
+            verbose: explain.options.verbose,
+            format: explain.options.format.map(|format| format.to_string()),
+            statement: Statement::Copy(Box::new(copy)),
+        })),
+        _ => Statement::DataFusion(Box::new(DFStatement::Explain(explain))),
+    }
+}
+
+fn sort_sql(statement: SQLStatement) -> Result<Statement> {
+    match statement {
+        SQLStatement::Drop {
+            object_type: ObjectType::Table, if_exists, mut names, purge, ..
+        } => match (names.pop(), names.is_empty()) {
+            (Some(name), true) => Ok(Statement::DropTable { name, if_exists, purge }),
+            _ => Err(Error::unsupported("DROP TABLE takes one table at a time")),
+        },
+        SQLStatement::Set(Set::SingleAssignment { variable, values, .. })
+            if variable.to_string().to_ascii_lowercase().starts_with("spark.") =>
+        {
+            let value = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+            Ok(Statement::SetForeign {
+                name: variable.to_string(),
+                value: value.trim_matches('\'').to_owned(),
+            })
+        }
+        other => Ok(Statement::DataFusion(Box::new(DFStatement::Statement(Box::new(other))))),
+    }
+}
+
+/// A parser's error in the words of an [`Error`].
+pub(crate) fn syntax(error: ParserError) -> Error {
+    Error::invalid(match error {
+        ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
+        ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(sql: &str) -> String {
+        match parse(sql) {
+            Ok(statement) => {
+                let text = format!("{statement:?}");
+                text.split(['(', ' ']).next().unwrap_or_default().to_owned()
+            }
+            Err(error) => format!("error: {error}"),
+        }
+    }
+
+    #[test]
+    fn each_statement_goes_to_the_one_who_plans_it() {
+        for (sql, expected) in [
+            ("INSERT INTO t VALUES (1)", "Insert"),
+            ("WITH a AS (SELECT 1) INSERT OVERWRITE t SELECT * FROM a", "Insert"),
+            ("WITH a AS (SELECT 1) SELECT * FROM a", "DataFusion"),
+            ("CREATE TABLE t (a INT) USING parquet", "CreateTable"),
+            ("CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'd/'", "CreateExternal"),
+            ("CREATE VIEW v AS SELECT 1", "DataFusion"),
+            ("COPY (SELECT 1) TO 'd/' STORED AS PARQUET", "Copy"),
+            ("DROP TABLE IF EXISTS t PURGE", "DropTable"),
+            ("SHOW PARTITIONS t;", "ShowPartitions"),
+            ("SHOW TABLES", "ShowTables"),
+            ("EXPLAIN ANALYZE INSERT INTO t SELECT 1", "Explain"),
+            ("EXPLAIN SELECT 1", "DataFusion"),
+            ("SET spark.sql.sources.partitionOverwriteMode = dynamic", "SetForeign"),
+            ("SET partwise.prune = false", "DataFusion"),
+        ] {
+            assert_eq!(kind(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_there_yet_is_refused_by_name() {
+        for (sql, word) in [
+            ("OPTIMIZE t", "OPTIMIZE"),
+            ("VACUUM t RETAIN 5 HOURS", "VACUUM"),
+            ("PREVIEW INSERT INTO t SELECT 1", "PREVIEW"),
+            ("RESTORE TABLE t TO VERSION 1", "RESTORE"),
+            ("DESCRIBE HISTORY t", "DESCRIBE HISTORY"),
+            ("ALTER TABLE t ADD COLUMN c INT", "ALTER"),
+            ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "MERGE"),
+        ] {
+            let error = parse(sql).unwrap_err();
+            assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{sql}");
+            assert!(error.to_string().contains(word), "{error}");
+        }
+    }
+}

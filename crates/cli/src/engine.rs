@@ -1,0 +1,68 @@
+//! How a session is opened: its lake, threads and memory.
+
+use std::path::PathBuf;
+
+use partwise_sql::{ContextOptions, Lake, PartwiseContext};
+
+use crate::args::EngineArguments;
+use crate::status::Result;
+
+/// The lake of a command line that names none.
+const DEFAULT_LAKE: &str = "./lake";
+/// What `--lake` says for no lake at all.
+const NO_LAKE: &str = "none";
+
+/// What every session of a run is opened with.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    arguments: EngineArguments,
+    default_lake: PathBuf,
+}
+
+impl Engine {
+    /// Sessions as the command line wants them.
+    pub fn new(arguments: EngineArguments) -> Self {
+        Self { arguments, default_lake: DEFAULT_LAKE.into() }
+    }
+
+    /// The same with another lake for a command line that names none.
+    pub fn with_default_lake(mut self, lake: &str) -> Self {
+        self.default_lake = lake.into();
+        self
+    }
+
+    /// Worker threads; none: one per core.
+    pub fn threads(&self) -> Option<usize> {
+        self.arguments.threads
+    }
+
+    /// The lake as a command line would name it.
+    pub fn lake_name(&self) -> String {
+        self.lake_folder().display().to_string()
+    }
+
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// A lake that can't be opened.
+    pub async fn open(&self) -> Result<PartwiseContext> {
+        let options = ContextOptions {
+            lake: self.lake(),
+            threads: self.arguments.threads,
+            memory_limit_bytes: self.arguments.memory_limit,
+        };
+        Ok(PartwiseContext::with_options(options).await?)
+    }
+
+    fn lake(&self) -> Lake {
+        let folder = self.lake_folder();
+        match folder.as_os_str() == NO_LAKE {
+            true => Lake::None,
+            false => Lake::Directory(folder.clone()),
+        }
+    }
+
+    fn lake_folder(&self) -> &PathBuf {
+        self.arguments.lake.as_ref().unwrap_or(&self.default_lake)
+    }
+}

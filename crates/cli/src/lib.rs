@@ -1,0 +1,133 @@
+//! The partwise command line: prompt, scripts, formats, demo.
+//!
+//! ```text
+//! args -> CommandLine -+- -c, -f, stdin --> script --+
+//!                      +- a terminal -----> prompt --+--> runner -> output -> stdout
+//!                      +- demo -----------> demo  ---+       |
+//!                      +- taxi -----------> taxi             +----> status -> exit code
+//! ```
+#![deny(missing_docs)]
+
+mod args;
+mod demo;
+mod directive;
+mod engine;
+mod figures;
+mod interrupt;
+mod number;
+mod output;
+mod prompt;
+mod pump;
+mod runner;
+mod script;
+mod status;
+mod taxi;
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use args::{CommandLine, Input, Task};
+use engine::Engine;
+use interrupt::Interrupts;
+use output::Console;
+use runner::Runner;
+use script::Script;
+use status::{Failure, Result, Status};
+
+/// How long the end of a run waits for work that was cancelled to let go of its files.
+const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How often the end of a run looks whether they have.
+const SETTLE_STEP: Duration = Duration::from_millis(2);
+
+/// Runs a command line, the program's name first, and says how to exit.
+///
+/// Results go to standard output, everything else to standard error. See `partwise --help` for
+/// the exit statuses.
+pub fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
+    std::panic::set_hook(Box::new(|panic| eprintln!("internal error: {panic}")));
+    let line = match CommandLine::read(line) {
+        Ok(line) => line,
+        Err(error) => return usage(&error),
+    };
+    match run_to_end(line) {
+        Ok(()) => Status::Done.into(),
+        Err(failure) => {
+            let prefix = if failure.status == Status::Interrupted { "" } else { "error: " };
+            eprintln!("{prefix}{failure}");
+            failure.status.into()
+        }
+    }
+}
+
+/// Help and version are no errors; clap prints each to where it belongs.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    match error.use_stderr() {
+        true => Status::Usage.into(),
+        false => Status::Done.into(),
+    }
+}
+
+fn run_to_end(line: CommandLine) -> Result<()> {
+    let mut runtime = tokio::runtime::Builder::new_multi_thread();
+    if let Some(threads) = line.engine().threads {
+        runtime.worker_threads(threads);
+    }
+    let runtime = runtime.enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("no threads: {error}")))?;
+    let done = runtime.block_on(dispatch(line));
+    runtime.block_on(settle());
+    runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
+    done
+}
+
+/// Waits for tasks that outlive their statement: a cancelled write sweeps its staging in one.
+async fn settle() {
+    let tasks = tokio::runtime::Handle::current().metrics();
+    let all_ended = async {
+        while tasks.num_alive_tasks() > 0 {
+            tokio::time::sleep(SETTLE_STEP).await;
+        }
+    };
+    // What takes longer is left to the next writer's sweep.
+    let _ = tokio::time::timeout(SHUTDOWN_PATIENCE, all_ended).await;
+}
+
+async fn dispatch(line: CommandLine) -> Result<()> {
+    let engine = Engine::new(line.engine());
+    let CommandLine { arguments, inputs } = line;
+    let mut console = Console::new(arguments.format, arguments.quiet);
+    match &arguments.subcommand {
+        Some(Task::Taxi(taxi)) => return taxi::run(taxi, engine.threads(), &mut console),
+        Some(Task::Demo(demo)) => return demo::run(demo, engine, console).await,
+        None => {}
+    }
+    let interrupts = Interrupts::listen()?;
+    let variables = arguments.variables.into_iter().collect();
+    let context = engine.open().await?;
+    let mut runner = Runner::new(context, variables, interrupts.clone(), console);
+    match inputs_or_stdin(inputs) {
+        Some(inputs) => run_inputs(&mut runner, &inputs).await,
+        None => prompt::run(&mut runner, &interrupts).await,
+    }
+}
+
+/// What to run; nothing when somebody sits at a terminal and gave nothing.
+fn inputs_or_stdin(inputs: Vec<Input>) -> Option<Vec<Input>> {
+    match inputs.is_empty() {
+        false => Some(inputs),
+        true if std::io::stdin().is_terminal() => None,
+        true => Some(vec![Input::Stdin]),
+    }
+}
+
+async fn run_inputs(runner: &mut Runner, inputs: &[Input]) -> Result<()> {
+    for input in inputs {
+        let script = Script::read(input)?;
+        runner.run_script(&script).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! Results on their way out.
+//!
+//! ```text
+//! RecordBatch -> ResultPrinter (table | csv, tsv | json, nd-json) -> Console -> stdout
+//! commit lines, notices ------------------------------------------> Console -> stdout or stderr
+//! ```
+
+mod console;
+mod delimited;
+mod json;
+mod plan;
+mod table;
+
+use std::io::Write;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+
+pub use console::Console;
+
+use crate::args::Format;
+use crate::status::{Failure, Result};
+
+/// Prints one result, batch by batch.
+pub trait ResultPrinter: Send {
+    /// Prints a batch, or keeps it where the layout needs more rows to be known.
+    fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<()>;
+
+    /// Prints what is still kept and closes the result.
+    fn finish(&mut self, out: &mut dyn Write) -> Result<()>;
+}
+
+/// The printer for a format; a plan printed for people is text, not a table.
+pub fn printer(format: Format, schema: &SchemaRef, is_explain: bool) -> Box<dyn ResultPrinter> {
+    match format {
+        Format::Table if is_explain => Box::new(plan::PlanPrinter::default()),
+        Format::Table => Box::new(table::TablePrinter::new(schema.clone())),
+        Format::Csv => Box::new(delimited::DelimitedPrinter::new(schema.clone(), b',')),
+        Format::Tsv => Box::new(delimited::DelimitedPrinter::new(schema.clone(), b'\t')),
+        Format::Json => Box::new(json::ArrayPrinter::new()),
+        Format::NdJson => Box::new(json::LinePrinter::new()),
+    }
+}
+
+impl From<arrow::error::ArrowError> for Failure {
+    fn from(error: arrow::error::ArrowError) -> Self {
+        Failure::failed(format!("the result can't be printed: {error}"))
+    }
+}
+
+impl From<std::io::Error> for Failure {
+    fn from(error: std::io::Error) -> Self {
+        Failure::failed(format!("the result can't be written: {error}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::{ArrayRef, Int64Array, StringArray};
+
+    use super::*;
+
+    fn sample() -> RecordBatch {
+        let n: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None]));
+        let s: ArrayRef = Arc::new(StringArray::from(vec![Some("a,\"b\"\tc"), Some("")]));
+        RecordBatch::try_from_iter([("n", n), ("s", s)]).unwrap()
+    }
+
+    fn printed(format: Format, batches: &[RecordBatch]) -> String {
+        let mut out = Vec::new();
+        let mut printer = printer(format, &sample().schema(), false);
+        for batch in batches {
+            printer.batch(batch, &mut out).unwrap();
+        }
+        printer.finish(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn csv_and_tsv_have_a_header_and_quote_what_needs_it() {
+        let csv = printed(Format::Csv, &[sample(), sample()]);
+        let row = "1,\"a,\"\"b\"\"\tc\"\n,\n";
+        assert_eq!(csv, format!("n,s\n{row}{row}"));
+        let tsv = printed(Format::Tsv, &[sample()]);
+        assert!(tsv.starts_with("n\ts\n1\t\"a,"), "{tsv}");
+    }
+
+    #[test]
+    fn json_is_one_array_and_keeps_nulls() {
+        let json = printed(Format::Json, &[sample(), sample()]);
+        let rows: serde_json::Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(rows.as_array().unwrap().len(), 4);
+        assert!(rows[1].as_object().unwrap()["n"].is_null());
+        assert_eq!(printed(Format::NdJson, &[sample()]).lines().count(), 2);
+    }
+
+    #[test]
+    fn an_empty_result_still_has_its_shape() {
+        assert_eq!(printed(Format::Json, &[]), "[]\n");
+        assert_eq!(printed(Format::NdJson, &[]), "");
+        assert_eq!(printed(Format::Csv, &[]), "n,s\n");
+        assert_eq!(printed(Format::Table, &[]).lines().nth(1), Some("| n | s |"));
+    }
+}

@@ -1,0 +1,40 @@
+-- Dynamic overwrite: only the partitions that receive rows are replaced
+--
+-- The default here. A corrected February goes in as often as one likes; the files of January
+-- and March keep their names and bytes.
+--
+--   partwise --set data=DIR -f sql/06_dynamic_overwrite.sql
+
+-- The report's query under a name, to run it several times.
+CREATE OR REPLACE VIEW zone_hours AS
+SELECT
+  "PULocationID" AS zone,
+  date_trunc('hour', tpep_pickup_datetime) AS pickup_hour,
+  count(*) AS trips,
+  sum(total_amount) AS revenue,
+  date_format(tpep_pickup_datetime, '%Y-%m') AS pickup_month
+FROM '${data}/yellow_tripdata_2024-0*.parquet'
+WHERE tpep_pickup_datetime >= '2024-01-01' AND tpep_pickup_datetime < '2024-04-01'
+GROUP BY ALL;
+
+CREATE OR REPLACE TABLE report (zone INT, pickup_hour TIMESTAMP, trips BIGINT, revenue DOUBLE, pickup_month STRING)
+USING parquet PARTITIONED BY (pickup_month)
+AS SELECT * FROM zone_hours;
+
+INSERT OVERWRITE report PARTITION (pickup_month)
+SELECT * FROM zone_hours WHERE pickup_month = '2024-02';
+
+-- Three partitions, and the total.
+-- expect: '2024-01', january.buckets, january.trips, january.revenue
+-- expect: '2024-02', february.buckets, february.trips, february.revenue
+-- expect: '2024-03', march.buckets, march.trips, march.revenue
+SELECT pickup_month, count(*) AS buckets, sum(trips) AS trips, round(sum(revenue), 2) AS revenue
+FROM report GROUP BY pickup_month ORDER BY pickup_month;
+
+-- The rerun.
+INSERT OVERWRITE report PARTITION (pickup_month)
+SELECT * FROM zone_hours WHERE pickup_month = '2024-02';
+
+-- Nothing has changed.
+-- expect: report.buckets, report.trips, report.revenue
+SELECT count(*) AS buckets, sum(trips) AS trips, round(sum(revenue), 2) AS revenue FROM report;

@@ -1,0 +1,15 @@
+//! The product from outside: its binary, its directories, and other systems reading them.
+
+mod support;
+
+mod crash;
+mod failures;
+mod foreign;
+mod modes;
+mod prune;
+mod races;
+mod readers;
+mod real_data;
+mod report;
+mod scripts;
+mod slt;

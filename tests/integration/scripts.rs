@@ -1,0 +1,33 @@
+//! The lesson scripts: walked by the demo, and each alone.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::{Folder, SCALE, quarter};
+
+#[test]
+fn the_demo_walks_all_scripts_and_every_figure_is_right() {
+    let folder = Folder::new();
+    let scale = SCALE.to_string();
+    let ran = folder.run(&["demo", "--data", "data", "--scale", &scale]).ok();
+    assert!(!ran.out.contains("WRONG"), "{}", ran.out);
+    let again = folder.run(&["demo", "--data", "data", "--scale", &scale]).ok();
+    assert!(!again.out.contains("WRONG"), "{}", again.out);
+}
+
+#[test]
+fn each_script_runs_alone() {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("sql");
+    let mut found = 0;
+    for entry in fs::read_dir(scripts).expect("the scripts") {
+        let script = entry.expect("an entry").path();
+        if script.extension().is_some_and(|e| e == "sql") {
+            let folder = Folder::new();
+            let data = format!("data={}", quarter().display());
+            let ran = folder.run(&["--set", &data, "-f", &script.display().to_string()]);
+            assert_eq!(ran.status, Some(0), "{}\n{}{}", script.display(), ran.out, ran.err);
+            found += 1;
+        }
+    }
+    assert!(found >= 8, "{found} scripts");
+}

@@ -86,3 +86,17 @@ fn a_location_is_taken_over_with_the_declared_types_or_made() {
     assert_eq!(folder.row("SELECT n FROM 'new/'"), "1");
     folder.sql("SELECT * FROM t").fails(1, &["'t' not found"]);
 }
+
+#[test]
+fn a_table_of_the_session_is_opened_anew_for_each_statement() {
+    let folder = Folder::new();
+    folder.sql("COPY (SELECT 1 AS a) TO 'there/' STORED AS PARQUET").ok();
+    let other = "COPY (SELECT 2 AS b, 'x' AS p) TO 'there/' STORED AS PARQUET PARTITIONED BY (p) \
+                 OPTIONS ('mode' 'overwrite')";
+    let out = folder.rows(&format!(
+        "CREATE EXTERNAL TABLE t STORED AS PARQUET LOCATION 'there/'; SELECT a FROM t; {other}; \
+         SELECT b, p FROM t; DROP TABLE t"
+    ));
+    assert!(out.contains(&"2,x".to_owned()), "{out:?}");
+    folder.sql("SELECT * FROM t").fails(1, &["'t' not found"]);
+}

@@ -31,6 +31,8 @@ impl Script {
     fn read_file(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
+        // Editors of other systems put a byte order mark in front.
+        let text = text.trim_start_matches('\u{feff}').to_owned();
         Ok(Self { name: Some(path.display().to_string()), text })
     }
 

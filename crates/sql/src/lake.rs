@@ -1,6 +1,6 @@
 //! The lake: a folder (or bucket prefix) whose directories are tables, found anew each time.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use async_trait::async_trait;
 use datafusion::catalog::{MemorySchemaProvider, SchemaProvider, TableProvider};
 use datafusion::common::Result as DFResult;
-use partwise_commit::{Location, Table, TableStore};
+use partwise_commit::{Location, Table, TableSchema, TableStore};
 use partwise_table::{OpenOptions, PartwiseTable};
 
 use crate::path_table;
@@ -118,17 +118,36 @@ fn directories_in(dir: &Path) -> Result<Vec<String>> {
     Ok(directories.filter_map(|entry| entry.file_name().into_string().ok()).collect())
 }
 
+/// A table of the session by its LOCATION; what is there is opened anew for each statement.
+#[derive(Clone)]
+struct Located {
+    location: Location,
+    declared: Option<TableSchema>,
+}
+
 /// The schema `public`: tables of the session, paths, and the lake's directories, in that order.
 pub(crate) struct LakeSchema {
     lake: Lake,
     session: MemorySchemaProvider,
+    located: RwLock<HashMap<String, Located>>,
     known: RwLock<BTreeSet<String>>,
     state: SessionRef,
 }
 
 impl LakeSchema {
     pub fn new(lake: Lake, state: SessionRef) -> Self {
-        Self { lake, session: MemorySchemaProvider::new(), known: RwLock::default(), state }
+        let session = MemorySchemaProvider::new();
+        Self { lake, session, located: RwLock::default(), known: RwLock::default(), state }
+    }
+
+    /// Makes a location known under a name, in place of what the session had under it.
+    pub fn locate(&self, name: &str, location: Location, declared: Option<TableSchema>) {
+        let mut located = self.located.write().unwrap_or_else(PoisonError::into_inner);
+        located.insert(name.to_owned(), Located { location, declared });
+    }
+
+    fn located(&self, name: &str) -> Option<Located> {
+        self.located.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     pub fn lake(&self) -> &Lake {
@@ -137,7 +156,7 @@ impl LakeSchema {
 
     /// Whether the name was registered for the session (a LOCATION table, a view, ..).
     pub fn is_of_session(&self, name: &str) -> bool {
-        self.session.table_exist(name)
+        self.session.table_exist(name) || self.located(name).is_some()
     }
 
     /// Looks again which directories are tables, for those who list names.
@@ -149,6 +168,11 @@ impl LakeSchema {
 
     async fn open(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let state = self.state.state()?;
+        if let Some(Located { location, declared }) = self.located(name) {
+            let options = OpenOptions { schema: declared };
+            let table = PartwiseTable::open(location, options, &state).await?;
+            return Ok(table.map(|table| Arc::new(table) as _));
+        }
         if path_table::looks_like_path(name) {
             return path_table::open(name, &state).await.map(Some);
         }
@@ -166,14 +190,6 @@ impl LakeSchema {
     }
 }
 
-/// A table of the session lives on; what a statement reads of it is that statement's.
-fn for_statement(table: Arc<dyn TableProvider>) -> Arc<dyn TableProvider> {
-    match table.as_ref().downcast_ref::<PartwiseTable>() {
-        Some(ours) => Arc::new(ours.for_statement()),
-        None => table,
-    }
-}
-
 impl fmt::Debug for LakeSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LakeSchema({:?})", self.lake)
@@ -184,14 +200,15 @@ impl fmt::Debug for LakeSchema {
 impl SchemaProvider for LakeSchema {
     fn table_names(&self) -> Vec<String> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let located = self.located.read().unwrap_or_else(PoisonError::into_inner);
         let all: BTreeSet<String> =
-            known.iter().cloned().chain(self.session.table_names()).collect();
+            known.iter().chain(located.keys()).cloned().chain(self.session.table_names()).collect();
         all.into_iter().collect()
     }
 
     async fn table(&self, name: &str) -> DFResult<Option<Arc<dyn TableProvider>>> {
         match self.session.table(name).await? {
-            Some(table) => Ok(Some(for_statement(table))),
+            Some(table) => Ok(Some(table)),
             None => Ok(self.open(name).await?),
         }
     }
@@ -205,11 +222,15 @@ impl SchemaProvider for LakeSchema {
     }
 
     fn deregister_table(&self, name: &str) -> DFResult<Option<Arc<dyn TableProvider>>> {
-        self.session.deregister_table(name)
+        let gone = self.located.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        match gone {
+            Some(_) => Ok(None),
+            None => self.session.deregister_table(name),
+        }
     }
 
     fn table_exist(&self, name: &str) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        self.session.table_exist(name) || known.contains(name)
+        self.is_of_session(name) || known.contains(name)
     }
 }

@@ -19,6 +19,9 @@ pub(crate) async fn discover(backend: &dyn Backend) -> Result<Vec<PartitionColum
                 }
             }
         }
+        if !agree(&below) {
+            below = with_data(backend, below).await?;
+        }
         let Some((_, first)) = below.first() else { return Ok(columns) };
         if !columns.is_empty() {
             refuse_uneven(backend, &level, &found, &below[0].0)?;
@@ -33,6 +36,23 @@ pub(crate) async fn discover(backend: &dyn Backend) -> Result<Vec<PartitionColum
         columns.push(PartitionColumn::new(name, inference.ty()));
         level = below.into_iter().map(|(path, _)| path).collect();
     }
+}
+
+fn agree(below: &[(String, Component)]) -> bool {
+    let names = || below.iter().map(|(_, component)| component.name.to_lowercase());
+    names().next().is_none_or(|first| names().all(|name| name == first))
+}
+
+/// Leaves out directories without data: an overwrite by another tool can leave those of an earlier
+/// partitioning behind, empty.
+async fn with_data(
+    backend: &dyn Backend,
+    below: Vec<(String, Component)>,
+) -> Result<Vec<(String, Component)>> {
+    let paths = below.iter().map(|(path, _)| path.clone()).collect();
+    let found = backend.list_files(paths).await?;
+    let full = below.into_iter().zip(found).filter(|(_, files)| !files.files.is_empty());
+    Ok(full.map(|(directory, _)| directory).collect())
 }
 
 fn refuse_other_name(backend: &dyn Backend, path: &str, name: &str, first: &str) -> Result<()> {

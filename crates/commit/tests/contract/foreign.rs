@@ -15,6 +15,7 @@ crate::contracts!(
     a_directory_that_was_removed_starts_a_new_life,
     a_directory_rebuilt_by_another_tool_starts_a_new_life,
     types_are_inferred_over_all_values,
+    directories_that_another_tool_left_empty_do_not_count,
     creating_over_foreign_data_is_refused,
     replacing_a_foreign_tree_of_another_layout,
     sidecars_survive_an_overwrite,
@@ -177,5 +178,17 @@ async fn sidecars_survive_an_overwrite(place: Place) -> Result<()> {
     write(&table, dynamic(), &[("a", &["2"])]).await?;
     assert!(place.exists("report/p=a/.x.crc").await && place.exists("report/p=a/notes.txt").await);
     assert!(!place.files("_partwise").await.iter().any(|file| file.ends_with("notes.txt")));
+    Ok(())
+}
+
+async fn directories_that_another_tool_left_empty_do_not_count(place: Place) -> Result<()> {
+    place.put("report/d=x/.left", "\n").await;
+    place.put("report/p=a/data_0.parquet", "1\n").await;
+    let columns = place.table().discover_partition_columns().await?;
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    assert_eq!(names, ["p"]);
+    place.put("report/d=x/data_0.parquet", "2\n").await;
+    let error = place.table().discover_partition_columns().await.unwrap_err();
+    assert!(error.to_string().contains("don't agree"), "{error}");
     Ok(())
 }

@@ -1,9 +1,7 @@
 //! Statements that change which tables there are.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
 use datafusion::sql::parser::{CreateExternalTable, Statement as DFStatement};
@@ -188,8 +186,10 @@ pub async fn create_external(
             create.table_partition_cols.clone(),
         )?),
     };
-    let table = register(context, state, &name, local(path)?, schema).await?;
+    let location = local(path)?;
+    let table = open_there(state, &location, &schema).await?;
     check_partitions(&table, &create.table_partition_cols)?;
+    register(context, state, &name, location, schema).await?;
     Ok(Planned::Done(None))
 }
 
@@ -208,26 +208,33 @@ fn check_partitions(table: &PartwiseTable, declared: &[String]) -> Result<()> {
     )))
 }
 
-/// Makes a location known under a name for the session.
+/// Makes a location known under a name for the session, if a table can be opened there.
 async fn register(
     context: &PartwiseContext,
     state: &SessionState,
     name: &TableReference,
     location: Location,
     schema: Option<TableSchema>,
-) -> Result<Arc<PartwiseTable>> {
-    let path = location.display();
-    let options = OpenOptions { schema };
-    let table = PartwiseTable::open(location, options, state).await?.ok_or_else(|| {
-        Error::invalid(format!(
-            "{path} holds no Parquet file: declare the columns, (name TYPE, ..)"
-        ))
-    })?;
-    let table = Arc::new(table);
-    let provider: Arc<dyn TableProvider> = Arc::clone(&table) as _;
+) -> Result<()> {
+    open_there(state, &location, &schema).await?;
     context.session().deregister_table(name.clone())?;
-    context.session().register_table(name.clone(), provider)?;
-    Ok(table)
+    context.schema().locate(name.table(), location, schema);
+    Ok(())
+}
+
+async fn open_there(
+    state: &SessionState,
+    location: &Location,
+    schema: &Option<TableSchema>,
+) -> Result<PartwiseTable> {
+    let options = OpenOptions { schema: schema.clone() };
+    let table = PartwiseTable::open(location.clone(), options, state).await?;
+    table.ok_or_else(|| {
+        Error::invalid(format!(
+            "{} holds no Parquet file: declare the columns, (name TYPE, ..)",
+            location.display()
+        ))
+    })
 }
 
 /// A table to make known once its first write is done.
@@ -241,8 +248,7 @@ impl Registration {
     /// Opens what was written and makes it known.
     pub async fn register(&self, context: &PartwiseContext) -> Result<()> {
         let state = context.session().state();
-        register(context, &state, &self.name, self.location.clone(), None).await?;
-        Ok(())
+        register(context, &state, &self.name, self.location.clone(), None).await
     }
 }
 

@@ -3,7 +3,9 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use datafusion::arrow::datatypes::Schema;
 use datafusion::catalog::TableProvider;
+use datafusion::common::DataFusionError;
 use datafusion::datasource::listing::{
     ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl,
 };
@@ -80,23 +82,30 @@ async fn open_glob(pattern: &str, state: &SessionState) -> Result<Arc<dyn TableP
     open_files(files, state).await
 }
 
-/// A table over files as they are: DataFusion's own. Each file is looked at alone first, so that
-/// a damaged one is named.
+/// A table over files as they are: DataFusion's own, with the columns of all of them. Each footer
+/// is read once, so that a damaged file is named.
 async fn open_files(files: Vec<String>, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
-    let mut urls = Vec::with_capacity(files.len());
-    for file in &files {
-        let url = ListingTableUrl::parse(file)?;
-        let one = ListingTableConfig::new(url.clone());
-        let inferred = async { one.infer_options(state).await?.infer_schema(state).await };
-        inferred.await.map_err(|e| unreadable(file, e.into()))?;
-        urls.push(url);
+    let urls = files.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>, _>>()?;
+    let config = ListingTableConfig::new_with_multi_paths(urls.clone());
+    let config = config.infer_options(state).await.map_err(|e| unreadable(&files[0], e.into()))?;
+    let Some(options) = &config.options else {
+        return Err(DataFusionError::Internal("a listing without options".into()).into());
+    };
+    let mut columns = Schema::empty();
+    for (file, url) in files.iter().zip(&urls) {
+        let found = options.infer_schema(state, url).await;
+        let found = found.map_err(|e| unreadable(file, e.into()))?;
+        columns = merged(columns, &found).map_err(|e| unreadable(file, e))?;
     }
-    let config = ListingTableConfig::new_with_multi_paths(urls)
-        .infer_options(state)
-        .await?
-        .infer_schema(state)
-        .await?;
-    Ok(Arc::new(ListingTable::try_new(config)?))
+    Ok(Arc::new(ListingTable::try_new(config.with_schema(Arc::new(columns)))?))
+}
+
+fn merged(columns: Schema, more: &Schema) -> Result<Schema> {
+    if columns.fields().is_empty() {
+        return Ok(more.clone());
+    }
+    Schema::try_merge([columns, more.clone()])
+        .map_err(|e| Error::invalid(format!("its columns don't fit the files before it: {e}")))
 }
 
 fn unreadable(file: &str, cause: Error) -> Error {

@@ -24,6 +24,7 @@
 //! | `names` | every name on disk |
 //! | `partition` | typed values, their directories, types of foreign trees |
 //! | `record`, `token` | what the log holds |
+//! | `change` | what a commit is to do, and what may stop it |
 //! | `decide` | change, state and files to a record: pure |
 //! | `snapshot` | listing, records and outcome to the files of a version; the walk is pure |
 //! | `recover`, `commit`, `keep` | the order of the steps, over either kind of place |
@@ -55,6 +56,7 @@
 #![deny(missing_docs)]
 
 mod backend;
+mod change;
 mod commit;
 mod decide;
 mod error;
@@ -73,6 +75,7 @@ mod token;
 mod transaction;
 
 pub use backend::FoundFile;
+pub use change::{Change, Coverage, IfExists, Operation, Scope};
 pub use decide::{Base, Decision, Touched, decide};
 pub use error::{Error, ErrorKind, Result};
 pub use local::{
@@ -95,6 +98,5 @@ pub use snapshot::{
 pub use table::{Description, OpenFile, Table};
 pub use token::{JobState, StepState, Token};
 pub use transaction::{
-    Change, Committed, Coverage, Operation, PartitionChange, RowCounter, StagedFile, StagedWriter,
-    StagingHandle, Transaction,
+    Committed, PartitionChange, RowCounter, StagedFile, StagedWriter, StagingHandle, Transaction,
 };

@@ -118,7 +118,7 @@ pub struct Record {
     pub time_ms: i64,
     /// What was done.
     pub operation: RecordedOperation,
-    /// For an overwrite, which partitions it covered.
+    /// Which partitions an overwrite covered; of an append, its declared scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<RecordedScope>,
     /// The token of the write.
@@ -166,6 +166,8 @@ pub enum RecordedScope {
     Written,
     /// All that equal these directory values, as `column=value`; all partitions if there are none.
     Matching(Vec<String>),
+    /// All that a declared scope matches: its predicate. Of an append, the only ones it could touch.
+    Declared(String),
 }
 
 /// What a record did to one partition.

@@ -273,7 +273,8 @@ impl fmt::Debug for OpenFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transaction::{Change, RowCounter, StagedWriter, StagingHandle};
+    use crate::change::Change;
+    use crate::transaction::{RowCounter, StagedWriter, StagingHandle};
     use crate::{FileStats, PartitionKey};
 
     fn sent<T: Send>(_: T) {}

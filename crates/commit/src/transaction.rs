@@ -4,21 +4,20 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, StagedBytes, StagedPlace, StagedSink, Staging, SuccessMarker};
+use crate::change::Change;
 use crate::commit::Commit;
 use crate::keep::retention;
-use crate::partition::{PartitionKey, PartitionValue, partition_path};
+use crate::partition::{PartitionKey, partition_path};
 use crate::record::{FileStats, Identity, TransactionId, Upload};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::snapshot::DataFile;
 use crate::table::Table;
-use crate::token::Token;
 use crate::{Result, names};
 
 /// Files being written for one commit. Dropped without a commit, it sweeps them as well as it can.
@@ -212,73 +211,6 @@ pub trait RowCounter: Send + Sync {
     async fn count(&self, table: &Table, file: &DataFile) -> Result<u64>;
 }
 
-/// What a commit is to do.
-#[derive(Clone, Debug)]
-pub struct Change {
-    /// What to do with the files.
-    pub operation: Operation,
-    /// The staged files of this transaction.
-    pub files: Vec<StagedFile>,
-    /// The largest fraction of its rows (0 to 1) that a partition which the statement doesn't name
-    /// may lose in an [`Overwrite`](Operation::Overwrite) of [`Coverage::Written`]; none for no
-    /// guard.
-    pub max_shrink: Option<f64>,
-    /// What makes the write apply once.
-    pub token: Option<Token>,
-    /// The version of this table that the statement read, 0 for one without a log; none if it did
-    /// not read this table. Any later version is a conflict.
-    pub read_version: Option<u64>,
-    /// Name and version of the engine, for the record.
-    pub engine: String,
-    /// The statement in a few words, for whoever waits for this commit.
-    pub statement: String,
-    /// How long to wait for another writer's commit.
-    pub lock_timeout: Duration,
-    /// How long what this commit replaces is kept; none for the table's property `retention`, or
-    /// 7 days.
-    pub retention: Option<Duration>,
-}
-
-impl Change {
-    /// A change with these files: no guard, no token, nothing read, a lock timeout of 60 s.
-    pub fn new(operation: Operation, files: Vec<StagedFile>) -> Self {
-        Self {
-            operation,
-            files,
-            max_shrink: None,
-            token: None,
-            read_version: None,
-            engine: concat!("partwise ", env!("CARGO_PKG_VERSION")).to_string(),
-            statement: String::new(),
-            lock_timeout: Duration::from_secs(60),
-            retention: None,
-        }
-    }
-}
-
-/// What a commit does with its files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// Makes the table; an error if data or records are there.
-    Create,
-    /// Replaces the whole table, whatever is there, and its schema.
-    Replace,
-    /// Adds the files.
-    Append,
-    /// Replaces the whole content of the partitions it covers.
-    Overwrite(Coverage),
-}
-
-/// Which partitions an overwrite replaces.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Coverage {
-    /// Those that received rows (dynamic). The guard applies.
-    Written,
-    /// All that equal these values in these partition columns, by index (static); with none, the
-    /// whole table. Those that received no rows end empty. A file outside is an error.
-    Matching(Vec<(usize, PartitionValue)>),
-}
-
 /// What a commit did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Committed {
@@ -298,6 +230,8 @@ pub struct Committed {
     pub rows_removed: u64,
     /// The write had been applied before, as `version`; nothing changed.
     pub replayed: bool,
+    /// The partition existed, and the write was one for a partition that doesn't; nothing changed.
+    pub existed: bool,
     /// What went wrong after the commit point, and what was passed over.
     pub warnings: Vec<String>,
 }

@@ -14,13 +14,14 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use plan::{Plan, Planned};
 
 use crate::backend::{Backend, Hold, Logged, Staging};
+use crate::change::Change;
 use crate::keep;
 use crate::partition::parse_partition_path;
 use crate::record::{Outcome, Record, TransactionId};
 use crate::recover::{after_publish, complete};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::table::Table;
-use crate::transaction::{Change, Committed, PartitionChange, RowCounter};
+use crate::transaction::{Committed, PartitionChange, RowCounter};
 use crate::{Error, Result, names};
 
 /// What a transaction brings to its commit.

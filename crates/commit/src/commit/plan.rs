@@ -6,6 +6,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{Commit, describe, now_ms};
 use crate::backend::Meta;
+use crate::change::Operation;
 use crate::decide::{Base, Decision, Touched, decide, directory_for, guard};
 use crate::partition::PartitionKey;
 use crate::record::{Record, Totals};
@@ -13,7 +14,7 @@ use crate::recover::{Head, settle};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::snapshot::{DataFile, Levels, Snapshot, counts, take_everything, take_for_commit};
 use crate::token::{StepState, Token};
-use crate::transaction::{Committed, Operation};
+use crate::transaction::Committed;
 use crate::{Error, Result};
 
 /// How many files' rows are counted at once.
@@ -53,12 +54,15 @@ impl Commit<'_> {
             Decision::Replayed(version) => {
                 Ok(Planned::Nothing(Committed { version, replayed: true, ..Committed::default() }))
             }
-            Decision::Unchanged => Ok(Planned::Nothing(Committed {
-                version: head.version(),
-                untouched: partitions,
-                warnings,
-                ..Committed::default()
-            })),
+            decision @ (Decision::Unchanged | Decision::Existed) => {
+                Ok(Planned::Nothing(Committed {
+                    version: head.version(),
+                    untouched: partitions,
+                    existed: decision == Decision::Existed,
+                    warnings,
+                    ..Committed::default()
+                }))
+            }
             Decision::Write(record) => {
                 let properties = self.recorded.properties.clone();
                 let meta = Meta { table: record.table.clone(), ..Meta::new(properties) };
@@ -166,8 +170,8 @@ impl Commit<'_> {
         }))
     }
 
-    /// Totals before: partitions from the directories there are, the rest as the log tells, or
-    /// from a listing of everything where there is no log yet.
+    /// Totals before: partitions from the directories there are, where all were listed; the rest as
+    /// the log tells, or from a listing of everything where there is no log yet.
     async fn totals(&self, head: &Head, levels: &Levels, snapshot: &Snapshot) -> Result<Totals> {
         let columns = self.schema.partition_columns();
         let known = head.record.as_deref().zip(head.outcome.as_ref());
@@ -180,11 +184,12 @@ impl Commit<'_> {
                 take_for_commit(backend, columns, None, &Touched::Matching(&[])).await?.0.totals()
             }
         };
-        totals.partitions = if whole || columns.is_empty() {
-            snapshot.partitions.len() as u64
-        } else {
-            levels.dirs.values().collect::<HashSet<_>>().len() as u64
-        };
+        let listed_all = !matches!(Touched::by(&self.change), Touched::Declared(_));
+        if whole || columns.is_empty() {
+            totals.partitions = snapshot.partitions.len() as u64;
+        } else if listed_all {
+            totals.partitions = levels.dirs.values().collect::<HashSet<_>>().len() as u64;
+        }
         Ok(totals)
     }
 

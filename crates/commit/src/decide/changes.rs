@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Base;
+use crate::change::{Change, Operation};
 use crate::partition::{PartitionColumn, PartitionKey, partition_path};
 use crate::record::{AddedFile, RecordedPartition, RemovedFile};
 use crate::snapshot::{DataFile, Levels, PartitionFiles, Snapshot};
-use crate::transaction::{Change, Operation, StagedFile};
+use crate::transaction::StagedFile;
 use crate::{Result, names};
 
 /// What changes, by partition, sorted by key.

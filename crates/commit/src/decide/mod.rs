@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!   change  --token--> replayed?
+//!           --the partition exists--> existed?
 //!           --conflict, existing, outside--> refused?
 //!           --partitions: added | removed, rows before -> after--
 //!           --guard--> refused?
@@ -19,6 +20,7 @@ pub(crate) use changes::directory_for;
 pub(crate) use refuse::guard;
 
 use crate::Result;
+use crate::change::{Change, Coverage, IfExists, Operation, Scope};
 use crate::partition::{PartitionColumn, PartitionKey, PartitionValue};
 use crate::record::{
     FORMAT, Outcome, Record, RecordedOperation, RecordedPartition, RecordedScope, Totals,
@@ -27,7 +29,7 @@ use crate::record::{
 use crate::schema::RecordedSchema;
 use crate::snapshot::Snapshot;
 use crate::token::{JobState, StepState, check};
-use crate::transaction::{Change, Coverage, Operation, StagedFile};
+use crate::transaction::StagedFile;
 
 /// The state a decision builds on: all that was logged is finished.
 #[derive(Clone, Debug)]
@@ -67,6 +69,8 @@ pub struct Base<'a> {
 pub enum Decision {
     /// The token's write was applied before, as this version: nothing to do.
     Replayed(u64),
+    /// The partition exists, and the change is for one that doesn't: nothing to do.
+    Existed,
     /// The change changes nothing.
     Unchanged,
     /// This record.
@@ -80,27 +84,31 @@ pub enum Touched<'a> {
     Keys(HashSet<&'a PartitionKey>),
     /// All that a coverage matches.
     Matching(&'a [(usize, PartitionValue)]),
+    /// All that a declared scope matches.
+    Declared(&'a Scope),
 }
 
 impl<'a> Touched<'a> {
     /// The partitions that `change` touches.
     pub fn by(change: &'a Change) -> Self {
-        match &change.operation {
-            Operation::Append | Operation::Overwrite(Coverage::Written) => {
+        match (&change.operation, &change.scope) {
+            (Operation::Overwrite(_), Some(scope)) => Self::Declared(scope),
+            (Operation::Append | Operation::Overwrite(Coverage::Written), _) => {
                 Self::Keys(change.files.iter().map(|file| &file.partition).collect())
             }
-            Operation::Overwrite(Coverage::Matching(values)) => Self::Matching(values),
-            Operation::Create | Operation::Replace => Self::Matching(&[]),
+            (Operation::Overwrite(Coverage::Matching(values)), None) => Self::Matching(values),
+            (Operation::Create | Operation::Replace, _) => Self::Matching(&[]),
         }
     }
 
     /// Whether it touches the partition `key`.
-    pub fn covers(&self, key: &PartitionKey) -> bool {
+    pub fn covers(&self, key: &PartitionKey) -> Result<bool> {
         match self {
-            Self::Keys(keys) => keys.contains(key),
+            Self::Keys(keys) => Ok(keys.contains(key)),
             Self::Matching(values) => {
-                values.iter().all(|(column, value)| key.values().get(*column) == Some(value))
+                Ok(values.iter().all(|(column, value)| key.values().get(*column) == Some(value)))
             }
+            Self::Declared(scope) => scope.covers(key),
         }
     }
 }
@@ -116,8 +124,13 @@ pub fn decide(
     if let Some(version) = check(change.token.as_ref(), &base.jobs, base.older_step.as_ref())? {
         return Ok(Decision::Replayed(version));
     }
+    refuse::refuse_partial_name(change, base)?;
+    if change.if_exists == IfExists::Keep && !snapshot.partitions.is_empty() {
+        return Ok(Decision::Existed);
+    }
     refuse::refuse_conflict(change, base)?;
     refuse::refuse_existing(change, base)?;
+    refuse::refuse_malformed(change, base)?;
     refuse::refuse_outside(change, base)?;
     let partitions = changes::changes(change, base, snapshot, directories)?;
     refuse::refuse_shrink(change, base, &partitions)?;
@@ -161,6 +174,9 @@ fn record(change: &Change, base: &Base<'_>, partitions: Vec<RecordedPartition>) 
 }
 
 fn scope(change: &Change, base: &Base<'_>) -> Option<RecordedScope> {
+    if let Some(scope) = &change.scope {
+        return Some(RecordedScope::Declared(scope.text().to_string()));
+    }
     let Operation::Overwrite(coverage) = &change.operation else { return None };
     Some(match coverage {
         Coverage::Written => RecordedScope::Written,

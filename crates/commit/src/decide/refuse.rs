@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Base, Touched};
+use crate::change::{Change, Coverage, IfExists, Operation};
 use crate::partition::PartitionKey;
 use crate::record::RecordedPartition;
-use crate::transaction::{Change, Coverage, Operation};
 use crate::{Error, Result};
 
-/// How many partitions a refusal names.
-const NAMED_IN_ERRORS: usize = 10;
+/// How many partitions the guard names.
+const SHRUNK_NAMED: usize = 10;
+/// How many partitions outside of a scope are named.
+const OUTSIDE_NAMED: usize = 100;
 
 /// A later version than the one the statement read is a conflict, whoever made it.
 pub(super) fn refuse_conflict(change: &Change, base: &Base<'_>) -> Result<()> {
@@ -33,21 +35,67 @@ pub(super) fn refuse_existing(change: &Change, base: &Base<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Files outside of what an overwrite covers, and files named twice.
-pub(super) fn refuse_outside(change: &Change, base: &Base<'_>) -> Result<()> {
-    let touched = Touched::by(change);
-    let mut outside: BTreeMap<&PartitionKey, u64> = BTreeMap::new();
-    for file in change.files.iter().filter(|file| !touched.covers(&file.partition)) {
-        *outside.entry(&file.partition).or_default() += file.rows;
+/// `IF NOT EXISTS` needs to know which partition is meant.
+pub(super) fn refuse_partial_name(change: &Change, base: &Base<'_>) -> Result<()> {
+    if change.if_exists == IfExists::Replace {
+        return Ok(());
     }
-    if !outside.is_empty() {
-        let named = outside.iter().map(|(key, rows)| {
-            let unit = if *rows == 1 { "row" } else { "rows" };
-            format!("{} ({} {unit})", key.display(base.columns), grouped(*rows))
-        });
-        return Err(Error::refused(format!(
-            "rows outside the declared partitions: {}; nothing was changed",
-            listed(named.collect())
+    let named = match &change.operation {
+        Operation::Overwrite(Coverage::Matching(values)) if change.scope.is_none() => values.len(),
+        _ => 0,
+    };
+    if named == base.columns.len() && named > 0 {
+        return Ok(());
+    }
+    let columns = base.columns.iter().map(|column| format!("{} = ...", column.name));
+    Err(Error::invalid(format!(
+        "IF NOT EXISTS is for one partition of {}, with a constant for every partition column: \
+         PARTITION ({})",
+        base.shown,
+        columns.collect::<Vec<_>>().join(", ")
+    )))
+}
+
+/// Rows of partitions that a change may not touch.
+pub(super) fn outside(change: &Change) -> Result<BTreeMap<&PartitionKey, u64>> {
+    let touched = match &change.scope {
+        Some(scope) => Touched::Declared(scope),
+        None => Touched::by(change),
+    };
+    let mut outside: BTreeMap<&PartitionKey, u64> = BTreeMap::new();
+    for file in &change.files {
+        if !touched.covers(&file.partition)? {
+            *outside.entry(&file.partition).or_default() += file.rows;
+        }
+    }
+    Ok(outside)
+}
+
+/// Files outside of what a change covers.
+pub(super) fn refuse_outside(change: &Change, base: &Base<'_>) -> Result<()> {
+    let outside = outside(change)?;
+    if outside.is_empty() {
+        return Ok(());
+    }
+    let named = outside
+        .iter()
+        .map(|(key, rows)| format!("{}: {}", key.display(base.columns), counted(*rows)));
+    let declared = match &change.scope {
+        Some(scope) => format!("the declared scope ({})", scope.text()),
+        None => "the declared partitions".to_string(),
+    };
+    Err(Error::refused(format!(
+        "rows outside {declared}: {}; nothing was changed",
+        listed(named.collect(), OUTSIDE_NAMED)
+    )))
+}
+
+/// A scope without partition columns, and files named twice.
+pub(super) fn refuse_malformed(change: &Change, base: &Base<'_>) -> Result<()> {
+    if change.scope.is_some() && base.columns.is_empty() {
+        return Err(Error::invalid(format!(
+            "{} has no partition columns: a scope can't be declared on it",
+            base.shown
         )));
     }
     let mut named = HashSet::new();
@@ -55,6 +103,11 @@ pub(super) fn refuse_outside(change: &Change, base: &Base<'_>) -> Result<()> {
         Some(file) => Err(Error::internal(format!("{} was staged twice", file.name))),
         None => Ok(()),
     }
+}
+
+/// `1 row`, `1,234 rows`.
+pub(crate) fn counted(rows: u64) -> String {
+    format!("{} {}", grouped(rows), if rows == 1 { "row" } else { "rows" })
 }
 
 /// The guard: a partition that a dynamic overwrite doesn't name may lose `max_shrink` of its rows.
@@ -74,11 +127,10 @@ pub(super) fn refuse_shrink(
         .filter(shrinks)
         .map(|partition| {
             format!(
-                "{} ({} -> {} {})",
+                "{} ({} -> {})",
                 partition.key.display(base.columns),
                 grouped(partition.rows_before),
-                grouped(partition.rows_after),
-                if partition.rows_after == 1 { "row" } else { "rows" }
+                counted(partition.rows_after)
             )
         })
         .collect();
@@ -89,13 +141,14 @@ pub(super) fn refuse_shrink(
         "the overwrite would shrink {} (a partition it doesn't name may lose at most \
          partwise.max_shrink = {max_shrink} of its rows); nothing was changed. If it is meant, \
          declare the scope with PARTITION (...), or SET partwise.max_shrink = 1",
-        listed(shrunk)
+        listed(shrunk, SHRUNK_NAMED)
     )))
 }
 
 /// The fraction the guard allows; none where it doesn't apply.
 pub(crate) fn guard(change: &Change) -> Option<f64> {
-    let dynamic = change.operation == Operation::Overwrite(Coverage::Written);
+    let dynamic =
+        change.operation == Operation::Overwrite(Coverage::Written) && change.scope.is_none();
     change.max_shrink.filter(|max_shrink| dynamic && *max_shrink < 1.0)
 }
 
@@ -112,9 +165,9 @@ pub(crate) fn grouped(number: u64) -> String {
     grouped
 }
 
-fn listed(mut named: Vec<String>) -> String {
-    let more = named.len().saturating_sub(NAMED_IN_ERRORS);
-    named.truncate(NAMED_IN_ERRORS);
+fn listed(mut named: Vec<String>, at_most: usize) -> String {
+    let more = named.len().saturating_sub(at_most);
+    named.truncate(at_most);
     let list = named.join(", ");
     if more == 0 { list } else { format!("{list} and {more} more") }
 }

@@ -153,7 +153,7 @@ fn files_outside_the_coverage_are_refused() {
     let change = Change::new(Operation::Overwrite(matching), vec![staged(2, "x", 1234)]);
     let error = record_of(&change, &snapshot(&[1])).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
-    assert!(error.to_string().contains("p=2 (1,234 rows)"), "{error}");
+    assert!(error.to_string().contains("p=2: 1,234 rows"), "{error}");
 }
 
 #[test]

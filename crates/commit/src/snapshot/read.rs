@@ -71,16 +71,24 @@ pub(crate) fn missing_record(backend: &dyn Backend, look: &Look) -> Error {
 }
 
 /// What a commit decides on: the files of the partitions that it touches, while nobody else
-/// commits, and the directories of all.
+/// commits, and the directories of all; with a declared scope, of those that may match.
 pub(crate) async fn take_for_commit(
     backend: &dyn Backend,
     columns: &[PartitionColumn],
     newest: Option<Arc<Record>>,
     wanted: &Touched<'_>,
 ) -> Result<(Snapshot, Levels)> {
-    let levels = list_levels(backend, columns, &AllPartitions).await?;
-    let dirs = levels.dirs.iter().filter(|(_, key)| wanted.covers(key));
-    let dirs = dirs.map(|(dir, _)| dir.clone()).collect();
+    let selector: &dyn PartitionSelector = match wanted {
+        Touched::Declared(scope) => scope.selector(),
+        _ => &AllPartitions,
+    };
+    let levels = list_levels(backend, columns, selector).await?;
+    let mut dirs = Vec::new();
+    for (dir, key) in &levels.dirs {
+        if wanted.covers(key)? {
+            dirs.push(dir.clone());
+        }
+    }
     let listing = list_below(backend, levels, dirs).await?;
     let found = |file: &FoundFile| {
         (file.path.clone(), WalkedFile { identity: file.identity.clone(), retained: None })

@@ -60,7 +60,7 @@ async fn rows_outside_the_declared_partition_are_refused(place: Place) -> Result
     write(&table, Operation::Create, &[("a", &["1"])]).await?;
     let error = write(&table, fixed(&["a"]), &[("a", &["2"]), ("b", &["3"])]).await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
-    assert!(error.to_string().contains("p=b (1 row)"), "{error}");
+    assert!(error.to_string().contains("p=b: 1 row"), "{error}");
     assert_eq!(content(&table).await?, rows(&[("a", &["1"])]));
     Ok(())
 }

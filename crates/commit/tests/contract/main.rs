@@ -14,6 +14,7 @@ mod local_disk;
 mod partitions;
 mod races;
 mod readers;
+mod scopes;
 
 /// Runs each contract on every kind of place.
 macro_rules! contracts {

@@ -107,6 +107,19 @@ pub fn fixed(values: &[&str]) -> Operation {
     Operation::Overwrite(Coverage::Matching(values.collect()))
 }
 
+/// The scope of these values of `p`.
+pub fn one_of(values: &[&str]) -> Scope {
+    struct OneOf(Vec<PartitionValue>);
+    impl PartitionSelector for OneOf {
+        fn select(&self, prefixes: &[Vec<PartitionValue>]) -> Result<Vec<bool>> {
+            Ok(prefixes.iter().map(|prefix| self.0.contains(&prefix[0])).collect())
+        }
+    }
+    let text = format!("p IN ({})", values.join(", "));
+    let values = values.iter().map(|value| PartitionValue::Text(value.to_string()));
+    Scope::new(Arc::new(OneOf(values.collect())), text)
+}
+
 pub async fn content_of(table: &Table, columns: &[PartitionColumn]) -> Result<Content> {
     let snapshot = table.snapshot(columns, &AllPartitions).await?;
     let mut content = Content::new();

@@ -32,7 +32,7 @@ impl From<ErrorKind> for Status {
     fn from(kind: ErrorKind) -> Self {
         match kind {
             ErrorKind::Refused => Status::Refused,
-            ErrorKind::Conflict => Status::Conflict,
+            ErrorKind::Conflict | ErrorKind::Busy => Status::Conflict,
             _ => Status::Failed,
         }
     }
@@ -105,6 +105,7 @@ mod tests {
     fn what_the_caller_can_do_decides_the_status() {
         assert_eq!(Status::from(ErrorKind::Refused), Status::Refused);
         assert_eq!(Status::from(ErrorKind::Conflict), Status::Conflict);
+        assert_eq!(Status::from(ErrorKind::Busy), Status::Conflict);
         assert_eq!(Status::from(ErrorKind::Corrupt), Status::Failed);
     }
 

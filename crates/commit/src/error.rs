@@ -17,7 +17,9 @@ pub enum ErrorKind {
     Refused,
     /// Another writer won: plan the statement again on the new state and run it again.
     Conflict,
-    /// A disk, store or lock could not be reached in time: try again later.
+    /// Other writers held the table for longer than this one waits: run the statement again later.
+    Busy,
+    /// A disk or store could not be reached: try again later.
     Unavailable,
     /// What is on disk can't be right: look at the named file.
     Corrupt,
@@ -63,6 +65,11 @@ impl Error {
     /// An error of kind [`ErrorKind::Conflict`].
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Conflict, message)
+    }
+
+    /// An error of kind [`ErrorKind::Busy`].
+    pub fn busy(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Busy, message)
     }
 
     /// An error of kind [`ErrorKind::Unavailable`].

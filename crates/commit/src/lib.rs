@@ -76,6 +76,7 @@ mod transaction;
 
 pub use backend::FoundFile;
 pub use change::{Change, Coverage, IfExists, Operation, Scope};
+pub use commit::{PartitionAction, PartitionPreview, Preview, Stopped};
 pub use decide::{Base, Decision, Touched, decide};
 pub use error::{Error, ErrorKind, Result};
 pub use local::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::backend::{Backend, Life, Meta, Published, Slot, SuccessMarker};
 use crate::record::{Outcome, Record};
 use crate::schema::RecordedSchema;
-use crate::snapshot::counts;
+use crate::snapshot::{counts, missing_record};
 use crate::token::{JobState, StepState};
 use crate::{Error, Result, names};
 
@@ -66,6 +66,20 @@ pub(crate) async fn settle(backend: &dyn Backend) -> Result<Head> {
         }
         Life::Unborn(meta) => settle_first(backend, meta).await,
         Life::Ours(meta, published) => settle_next(backend, meta, published).await,
+    }
+}
+
+/// What is published, without finishing anything.
+pub(crate) async fn published(backend: &dyn Backend) -> Result<Head> {
+    let look = backend.look().await?;
+    match look.life() {
+        Life::Unlogged | Life::Other(_) => Ok(Head::default()),
+        Life::Unborn(meta) => Ok(Head { meta: Some(meta), ..Head::default() }),
+        Life::Ours(meta, published) => {
+            let record = backend.record(published.version).await?.and_then(Slot::into_record);
+            let Some(record) = record else { return Err(missing_record(backend, &look)) };
+            head(backend, meta, record, published.outcome).await
+        }
     }
 }
 

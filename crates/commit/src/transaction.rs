@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, StagedBytes, StagedPlace, StagedSink, Staging, SuccessMarker};
 use crate::change::Change;
-use crate::commit::Commit;
+use crate::commit::{Commit, Preview};
 use crate::keep::retention;
 use crate::partition::{PartitionKey, partition_path};
 use crate::record::{FileStats, Identity, TransactionId, Upload};
@@ -71,7 +71,25 @@ impl Transaction {
     /// After an error of kind `Conflict` the statement can be planned and run again. An error says
     /// so where the record is logged all the same: then the next write finishes it.
     pub async fn commit(self, change: Change, rows: &dyn RowCounter) -> Result<Committed> {
-        let commit = Commit {
+        let result = self.commit_of(change, rows).run().await;
+        if self.owned.swap(false, Ordering::SeqCst) {
+            self.shared.staging.remove().await;
+            self.backend.tidy().await;
+        }
+        result
+    }
+
+    /// What [`commit`](Self::commit) of the same change would do by now, decided in the same way.
+    /// Nothing is locked, finished or changed: it builds on the published version, and what was
+    /// staged stays for a commit, or for [`abort`](Self::abort).
+    ///
+    /// What guard, scope, token or `IF NOT EXISTS` would stop is no error but told by the preview.
+    pub async fn preview(&self, change: &Change, rows: &dyn RowCounter) -> Result<Preview> {
+        self.commit_of(change.clone(), rows).preview().await
+    }
+
+    fn commit_of<'a>(&'a self, change: Change, rows: &'a dyn RowCounter) -> Commit<'a> {
+        Commit {
             table: &self.table,
             backend: Arc::clone(&self.backend),
             staging: Arc::clone(&self.shared.staging),
@@ -81,13 +99,7 @@ impl Transaction {
             change,
             rows,
             owned: &self.owned,
-        };
-        let result = commit.run().await;
-        if self.owned.swap(false, Ordering::SeqCst) {
-            self.shared.staging.remove().await;
-            self.backend.tidy().await;
         }
-        result
     }
 
     /// Gives up: removes what was staged, as well as it can.

@@ -6,12 +6,14 @@
 //! ```
 
 mod plan;
+mod preview;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use plan::{Plan, Planned};
+pub use preview::{PartitionAction, PartitionPreview, Preview, Stopped};
 
 use crate::backend::{Backend, Hold, Logged, Staging};
 use crate::change::Change;
@@ -83,7 +85,7 @@ impl Commit<'_> {
     }
 
     fn outrun(&self) -> Error {
-        Error::unavailable(format!(
+        Error::busy(format!(
             "other writers kept committing to {} first for {} s: try again",
             self.backend.shown(),
             self.change.lock_timeout.as_secs_f64()

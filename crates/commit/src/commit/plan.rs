@@ -46,7 +46,8 @@ impl Commit<'_> {
         self.refuse_lost_staging().await?;
         self.refuse_other_schema(&head)?;
         let (mut snapshot, levels) = self.touched(&head).await?;
-        let base = self.base(&head, &levels, &snapshot).await?;
+        let totals = self.totals(&head, &levels, &snapshot).await?;
+        let base = self.base(&head, totals).await?;
         self.count_rows(&mut snapshot).await?;
         warnings.extend_from_slice(&snapshot.warnings);
         let partitions = usize::try_from(base.totals.partitions).unwrap_or(usize::MAX);
@@ -92,7 +93,7 @@ impl Commit<'_> {
     }
 
     /// A statement planned on other columns than the table has by now can't be committed.
-    fn refuse_other_schema(&self, head: &Head) -> Result<()> {
+    pub(super) fn refuse_other_schema(&self, head: &Head) -> Result<()> {
         let replaces = matches!(self.change.operation, Operation::Create | Operation::Replace);
         let Some((version, there)) = head.schema.as_ref().filter(|_| !replaces) else {
             return Ok(());
@@ -125,7 +126,7 @@ impl Commit<'_> {
         take_for_commit(self.backend.as_ref(), columns, newest, &Touched::by(&self.change)).await
     }
 
-    async fn base(&self, head: &Head, levels: &Levels, snapshot: &Snapshot) -> Result<Base<'_>> {
+    pub(super) async fn base(&self, head: &Head, totals: Totals) -> Result<Base<'_>> {
         let sets = matches!(self.change.operation, Operation::Create | Operation::Replace);
         let exists = head.version() > 0 || (sets && self.backend.has_data().await?);
         let columns = self.schema.partition_columns();
@@ -147,7 +148,7 @@ impl Commit<'_> {
             jobs: head.jobs(),
             older_step: self.older_step(head).await?,
             winner: head.record.as_deref().map(describe).unwrap_or_default(),
-            totals: self.totals(head, levels, snapshot).await?,
+            totals,
         })
     }
 
@@ -195,7 +196,7 @@ impl Commit<'_> {
 
     /// Fills in the rows of touched files that no record tells about. Where the guard applies they
     /// have to be known; elsewhere a file that can't be read may be what is to be replaced.
-    async fn count_rows(&self, snapshot: &mut Snapshot) -> Result<()> {
+    pub(super) async fn count_rows(&self, snapshot: &mut Snapshot) -> Result<()> {
         let needed = guard(&self.change).is_some();
         let mut counts = Vec::new();
         for partition in &mut snapshot.partitions {

@@ -11,16 +11,18 @@ use crate::snapshot::{DataFile, Levels, PartitionFiles, Snapshot};
 use crate::transaction::StagedFile;
 use crate::{Result, names};
 
-/// What changes, by partition, sorted by key.
+/// What changes, by partition, sorted by key. Files of partitions `outside` of what the change may
+/// touch are left out.
 pub(super) fn changes(
     change: &Change,
     base: &Base<'_>,
     snapshot: &Snapshot,
+    outside: &BTreeMap<&PartitionKey, u64>,
     directories: &dyn Fn(&PartitionKey) -> Result<String>,
 ) -> Result<Vec<RecordedPartition>> {
     let replaces = matches!(change.operation, Operation::Overwrite(_) | Operation::Replace);
     let mut added: BTreeMap<&PartitionKey, Vec<&StagedFile>> = BTreeMap::new();
-    for file in &change.files {
+    for file in change.files.iter().filter(|file| !outside.contains_key(&file.partition)) {
         added.entry(&file.partition).or_default().push(file);
     }
     // A replaced table may have had other partition columns: directories that are no partition of

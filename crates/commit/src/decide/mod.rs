@@ -17,7 +17,7 @@ mod tests;
 use std::collections::{BTreeMap, HashSet};
 
 pub(crate) use changes::directory_for;
-pub(crate) use refuse::guard;
+pub(crate) use refuse::{counted, declared, guard, shrinks};
 
 use crate::Result;
 use crate::change::{Change, Coverage, IfExists, Operation, Scope};
@@ -121,19 +121,14 @@ pub fn decide(
     snapshot: &Snapshot,
     directories: &dyn Fn(&PartitionKey) -> Result<String>,
 ) -> Result<Decision> {
-    if let Some(version) = check(change.token.as_ref(), &base.jobs, base.older_step.as_ref())? {
-        return Ok(Decision::Replayed(version));
-    }
-    refuse::refuse_partial_name(change, base)?;
-    if change.if_exists == IfExists::Keep && !snapshot.partitions.is_empty() {
-        return Ok(Decision::Existed);
-    }
-    refuse::refuse_conflict(change, base)?;
-    refuse::refuse_existing(change, base)?;
-    refuse::refuse_malformed(change, base)?;
-    refuse::refuse_outside(change, base)?;
-    let partitions = changes::changes(change, base, snapshot, directories)?;
-    refuse::refuse_shrink(change, base, &partitions)?;
+    let partitions = match weigh(change, base, snapshot, directories)? {
+        Weighed::Replayed(version) => return Ok(Decision::Replayed(version)),
+        Weighed::Existed => return Ok(Decision::Existed),
+        Weighed::Changes { partitions, outside } => {
+            refuse(change, base, &partitions, &outside)?;
+            partitions
+        }
+    };
     if partitions.is_empty() && base.schema.is_none() && change.token.is_none() {
         return Ok(Decision::Unchanged);
     }
@@ -141,6 +136,49 @@ pub fn decide(
         return Ok(Decision::Unchanged);
     }
     Ok(Decision::Write(Box::new(record(change, base, partitions))))
+}
+
+/// What a change comes to, before guard and scope have had their say.
+pub(crate) enum Weighed<'a> {
+    /// See [`Decision::Replayed`].
+    Replayed(u64),
+    /// See [`Decision::Existed`].
+    Existed,
+    /// What changes, and the rows of partitions that the change may not touch.
+    Changes { partitions: Vec<RecordedPartition>, outside: BTreeMap<&'a PartitionKey, u64> },
+}
+
+/// The first half of [`decide`]; the second is [`refuse`].
+pub(crate) fn weigh<'a>(
+    change: &'a Change,
+    base: &Base<'_>,
+    snapshot: &Snapshot,
+    directories: &dyn Fn(&PartitionKey) -> Result<String>,
+) -> Result<Weighed<'a>> {
+    if let Some(version) = check(change.token.as_ref(), &base.jobs, base.older_step.as_ref())? {
+        return Ok(Weighed::Replayed(version));
+    }
+    refuse::refuse_partial_name(change, base)?;
+    if change.if_exists == IfExists::Keep && !snapshot.partitions.is_empty() {
+        return Ok(Weighed::Existed);
+    }
+    refuse::refuse_conflict(change, base)?;
+    refuse::refuse_existing(change, base)?;
+    refuse::refuse_malformed(change, base)?;
+    let outside = refuse::outside(change)?;
+    let partitions = changes::changes(change, base, snapshot, &outside, directories)?;
+    Ok(Weighed::Changes { partitions, outside })
+}
+
+/// What guard and scope say of a change.
+pub(crate) fn refuse(
+    change: &Change,
+    base: &Base<'_>,
+    partitions: &[RecordedPartition],
+    outside: &BTreeMap<&PartitionKey, u64>,
+) -> Result<()> {
+    refuse::refuse_outside(change, base, outside)?;
+    refuse::refuse_shrink(change, base, partitions)
 }
 
 fn sets_table(change: &Change) -> bool {

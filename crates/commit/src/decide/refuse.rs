@@ -72,22 +72,30 @@ pub(super) fn outside(change: &Change) -> Result<BTreeMap<&PartitionKey, u64>> {
 }
 
 /// Files outside of what a change covers.
-pub(super) fn refuse_outside(change: &Change, base: &Base<'_>) -> Result<()> {
-    let outside = outside(change)?;
+pub(super) fn refuse_outside(
+    change: &Change,
+    base: &Base<'_>,
+    outside: &BTreeMap<&PartitionKey, u64>,
+) -> Result<()> {
     if outside.is_empty() {
         return Ok(());
     }
     let named = outside
         .iter()
         .map(|(key, rows)| format!("{}: {}", key.display(base.columns), counted(*rows)));
-    let declared = match &change.scope {
-        Some(scope) => format!("the declared scope ({})", scope.text()),
-        None => "the declared partitions".to_string(),
-    };
     Err(Error::refused(format!(
-        "rows outside {declared}: {}; nothing was changed",
+        "rows outside {}: {}; nothing was changed",
+        declared(change),
         listed(named.collect(), OUTSIDE_NAMED)
     )))
+}
+
+/// What a change covers, in words.
+pub(crate) fn declared(change: &Change) -> String {
+    match &change.scope {
+        Some(scope) => format!("the declared scope ({})", scope.text()),
+        None => "the declared partitions".to_string(),
+    }
 }
 
 /// A scope without partition columns, and files named twice.
@@ -117,14 +125,9 @@ pub(super) fn refuse_shrink(
     partitions: &[RecordedPartition],
 ) -> Result<()> {
     let Some(max_shrink) = guard(change) else { return Ok(()) };
-    let shrinks = |partition: &&RecordedPartition| {
-        let lost = partition.rows_before.saturating_sub(partition.rows_after);
-        // Rows are counts far below 2^52: exact as a float.
-        lost as f64 > max_shrink * partition.rows_before as f64
-    };
     let shrunk: Vec<String> = partitions
         .iter()
-        .filter(shrinks)
+        .filter(|partition| shrinks(partition, max_shrink))
         .map(|partition| {
             format!(
                 "{} ({} -> {})",
@@ -143,6 +146,13 @@ pub(super) fn refuse_shrink(
          declare the scope with PARTITION (...), or SET partwise.max_shrink = 1",
         listed(shrunk, SHRUNK_NAMED)
     )))
+}
+
+/// Whether a partition loses more than the guard allows.
+pub(crate) fn shrinks(partition: &RecordedPartition, max_shrink: f64) -> bool {
+    let lost = partition.rows_before.saturating_sub(partition.rows_after);
+    // Rows are counts far below 2^52: exact as a float.
+    lost as f64 > max_shrink * partition.rows_before as f64
 }
 
 /// The fraction the guard allows; none where it doesn't apply.

@@ -73,7 +73,7 @@ impl LocalTable {
         let text = read_if_there(self.disk.as_ref(), &path).ok().flatten().unwrap_or_default();
         let holder = String::from_utf8_lossy(&text);
         let holder = if holder.trim().is_empty() { "another writer" } else { holder.trim() };
-        Error::unavailable(format!(
+        Error::busy(format!(
             "{} is being written by {holder}; waited {} s: try again, or SET \
              partwise.lock_timeout to wait longer",
             self.named.display(),

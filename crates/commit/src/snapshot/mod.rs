@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub(crate) use discover::discover;
 pub(crate) use list::{Levels, list_levels};
-pub(crate) use read::{counts, missing_record, take, take_everything, take_for_commit};
+pub(crate) use read::{by_place, counts, missing_record, take, take_everything, take_for_commit};
 
 pub use walk::{Step, Walk, Walked, WalkedFile, WalkedFiles};
 

@@ -108,6 +108,12 @@ pub(crate) async fn take_everything(
     newest: Option<Arc<Record>>,
 ) -> Result<(Snapshot, Levels)> {
     let (all, _) = take_for_commit(backend, &[], newest, &Touched::Matching(&[])).await?;
+    Ok((by_place(columns, all), Levels::default()))
+}
+
+/// The same files by the partition of `columns` that their directory stands for, or by directory
+/// where it stands for none.
+pub(crate) fn by_place(columns: &[PartitionColumn], all: Snapshot) -> Snapshot {
     let mut by_place: BTreeMap<(PartitionKey, String), PartitionFiles> = BTreeMap::new();
     for file in all.partitions.into_iter().flat_map(|partition| partition.files) {
         let dir = names::split(&file.path).0;
@@ -126,8 +132,7 @@ pub(crate) async fn take_everything(
             partition.path = directory_of(columns, partition);
         }
     }
-    let snapshot = Snapshot { version: all.version, partitions, warnings: all.warnings };
-    Ok((snapshot, Levels::default()))
+    Snapshot { version: all.version, partitions, warnings: all.warnings }
 }
 
 /// The records that decide what a listing means.

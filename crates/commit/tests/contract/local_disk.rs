@@ -46,7 +46,7 @@ async fn waiting_for_another_writer_names_it() -> Result<()> {
     })
     .await
     .unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    assert_eq!(error.kind(), ErrorKind::Busy);
     assert!(error.to_string().contains("process 42 on somewhere (INSERT OVERWRITE"), "{error}");
     assert!(error.to_string().contains("partwise.lock_timeout"), "{error}");
     drop(held);

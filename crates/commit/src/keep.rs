@@ -1,6 +1,7 @@
 //! Keeping house: what is older than the retention goes with each commit.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::backend::{Backend, Slot};
@@ -10,6 +11,8 @@ use crate::{Error, Result};
 
 /// How long replaced files are kept where nothing else is said.
 const DEFAULT_RETENTION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// The same in words.
+const DEFAULT_RETENTION_TEXT: &str = "7 days";
 /// The records that always stay: the newest and the one before.
 const NEWEST_RECORDS: u64 = 2;
 
@@ -23,6 +26,12 @@ pub(crate) fn retention(
         (None, Some(text)) => parse_retention(text),
         (None, None) => Ok(DEFAULT_RETENTION),
     }
+}
+
+/// The retention of a table as it is shown.
+pub(crate) fn shown_retention(properties: Option<&BTreeMap<String, String>>) -> String {
+    let set = properties.and_then(|properties| properties.get("retention"));
+    set.cloned().unwrap_or_else(|| DEFAULT_RETENTION_TEXT.to_string())
 }
 
 /// `7 days`, `12h`, `30 minutes`, `0`: a number with a unit, which only 0 can do without.
@@ -72,26 +81,35 @@ pub(crate) async fn house(
     trim(backend, newest, oldest, &kept).await
 }
 
+/// A record goes once the one after it is older than the retention: until then it was the newest at
+/// some time within. The schema of the oldest one that stays is kept too.
 async fn trim(backend: &dyn Backend, newest: &Record, oldest: i64, retained: &[u64]) -> Result<()> {
-    let schema = if newest.schema.is_some() { Some(newest.version) } else { newest.schema_version };
+    let mut schemas = vec![schema_version(newest)];
     let versions = backend.record_versions().await?;
     let stubs = count_stubs(backend, &versions).await?;
+    let mut expired = Vec::new();
+    let mut last: Option<Arc<Record>> = None;
     for version in versions.into_iter().skip(stubs) {
-        if version + NEWEST_RECORDS > newest.version {
+        let Some(record) = backend.record(version).await?.and_then(Slot::into_record) else {
+            continue;
+        };
+        if record.time_ms > oldest || version + NEWEST_RECORDS > newest.version + 1 {
             break;
         }
-        if Some(version) == schema || retained.contains(&version) {
-            continue;
-        }
-        match backend.record(version).await? {
-            Some(Slot::Record(record)) if record.time_ms <= oldest => {
-                backend.trim_record(version).await?;
-            }
-            Some(Slot::Stub { .. }) | None => {}
-            Some(Slot::Record(_)) => break,
+        expired.extend(last.replace(record).map(|record| record.version));
+    }
+    schemas.extend(last.map(|last| schema_version(&last)));
+    for version in expired {
+        if !schemas.contains(&Some(version)) && !retained.contains(&version) {
+            backend.trim_record(version).await?;
         }
     }
     Ok(())
+}
+
+/// The newest version up to a record that set the schema.
+fn schema_version(record: &Record) -> Option<u64> {
+    if record.schema.is_some() { Some(record.version) } else { record.schema_version }
 }
 
 /// How many of the oldest versions are stubs: found by halves, as they come before all records but
@@ -114,7 +132,7 @@ mod tests {
 
     #[test]
     fn a_retention_is_a_number_with_a_unit() -> Result<()> {
-        assert_eq!(parse_retention("7 days")?, DEFAULT_RETENTION);
+        assert_eq!(parse_retention(DEFAULT_RETENTION_TEXT)?, DEFAULT_RETENTION);
         assert_eq!(parse_retention("12h")?, Duration::from_secs(12 * 3600));
         assert_eq!(parse_retention("0")?, Duration::ZERO);
         for wrong in ["7", "week", "-1 days", "1.5 days", ""] {

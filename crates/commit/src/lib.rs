@@ -93,10 +93,10 @@ pub use record::{
 };
 pub use schema::{RecordedColumn, RecordedSchema, RecordedType, TableSchema};
 pub use snapshot::{
-    AllPartitions, DataFile, PartitionFiles, PartitionSelector, Snapshot, Step, Walk, Walked,
+    AllPartitions, At, DataFile, PartitionFiles, PartitionSelector, Snapshot, Step, Walk, Walked,
     WalkedFile, WalkedFiles,
 };
-pub use table::{Description, OpenFile, Table};
+pub use table::{Description, OpenFile, Table, VersionAt};
 pub use token::{JobState, StepState, Token};
 pub use transaction::{
     Committed, PartitionChange, RowCounter, StagedFile, StagedWriter, StagingHandle, Transaction,

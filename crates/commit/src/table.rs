@@ -17,7 +17,8 @@ use crate::record::{Record, Totals};
 use crate::recover::schema_at;
 use crate::schema::TableSchema;
 use crate::snapshot::{
-    AllPartitions, DataFile, PartitionSelector, Snapshot, counts, discover, missing_record, take,
+    AllPartitions, At, DataFile, PartitionSelector, Past, Snapshot, counts, discover,
+    missing_record, take, take_at,
 };
 use crate::store::{StoreFile, StoreTable};
 use crate::transaction::Transaction;
@@ -109,6 +110,38 @@ impl Table {
         selector: &dyn PartitionSelector,
     ) -> Result<Snapshot> {
         take(self.backend().await?.as_ref(), columns, selector).await
+    }
+
+    /// The version at `at` and what the table was then.
+    ///
+    /// # Errors
+    /// `Invalid` where the table has no such version, or its log doesn't reach back so far: the
+    /// table's retention decides.
+    pub async fn version_at(&self, at: At) -> Result<VersionAt> {
+        let backend = self.backend().await?;
+        let past = Past::read(backend.as_ref(), &backend.look().await?, at).await?;
+        let (_, schema) = past.schema(backend.as_ref()).await?;
+        Ok(VersionAt {
+            version: past.own.version,
+            time_ms: past.own.time_ms,
+            schema: TableSchema::try_from(&schema)?,
+            properties: schema.properties,
+        })
+    }
+
+    /// The files of the partitions that `selector` selects, at an earlier version; `columns` are
+    /// the partition columns of that version ([`version_at`](Self::version_at)).
+    ///
+    /// # Errors
+    /// `Invalid` as for [`version_at`](Self::version_at), and where another tool has been at a
+    /// partition so that its content of then can't be told: that one is named.
+    pub async fn snapshot_at(
+        &self,
+        at: At,
+        columns: &[PartitionColumn],
+        selector: &dyn PartitionSelector,
+    ) -> Result<Snapshot> {
+        Ok(take_at(self.backend().await?.as_ref(), at, columns, selector).await?.0)
     }
 
     /// Partitions, files and bytes of the whole table.
@@ -209,6 +242,19 @@ pub struct Description {
     pub success: bool,
 }
 
+/// What a table was at a version.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VersionAt {
+    /// The version.
+    pub version: u64,
+    /// When it was decided, milliseconds since 1970, UTC.
+    pub time_ms: i64,
+    /// Its schema.
+    pub schema: TableSchema,
+    /// Its properties.
+    pub properties: BTreeMap<String, String>,
+}
+
 /// A data file open for reading.
 pub struct OpenFile {
     size: u64,
@@ -295,6 +341,8 @@ mod tests {
         sent(table.describe());
         sent(table.discover_partition_columns());
         sent(table.snapshot(columns, selector));
+        sent(table.version_at(At::Version(1)));
+        sent(table.snapshot_at(At::Version(1), columns, selector));
         sent(table.count(columns));
         sent(table.open(file.0));
         sent(file.1.read(0..1));

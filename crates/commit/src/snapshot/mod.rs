@@ -1,5 +1,6 @@
 //! Snapshots: which files a table is made of at a version.
 
+mod at;
 mod discover;
 mod list;
 mod read;
@@ -11,6 +12,8 @@ pub(crate) use discover::discover;
 pub(crate) use list::{Levels, list_levels};
 pub(crate) use read::{by_place, counts, missing_record, take, take_everything, take_for_commit};
 
+pub use at::At;
+pub(crate) use at::{Past, take_at};
 pub use walk::{Step, Walk, Walked, WalkedFile, WalkedFiles};
 
 use crate::Result;

@@ -14,9 +14,9 @@ use crate::{Error, Result, names};
 
 /// How often a reader starts again because the table moved on while it listed; after that it goes
 /// back from what it saw to the version it started from.
-const FOLLOWS: usize = 3;
+pub(super) const FOLLOWS: usize = 3;
 /// How often it starts again at all.
-const ATTEMPTS: usize = 100;
+pub(super) const ATTEMPTS: usize = 100;
 /// How many records are looked through for the rows and statistics of listed files.
 const RECORDS_FOR_STATS: usize = 64;
 
@@ -194,7 +194,8 @@ impl History {
         columns: &[PartitionColumn],
         selector: &dyn PartitionSelector,
     ) -> Result<Walked> {
-        let selected = self.selected_dirs(listing, columns, selector)?;
+        let records = self.later.iter().chain(&self.own).map(Arc::as_ref);
+        let selected = selected_dirs(listing, columns, selector, records)?;
         let own = self.own.as_deref().zip(self.published.as_ref());
         let own = own.map(|(record, published)| Step {
             record,
@@ -224,31 +225,29 @@ impl History {
         let published = newest.is_some_and(|newest| newest.version >= record.version);
         Step { record, outcome, published }
     }
+}
 
-    /// The directories of the records that the selector selects, listed or not: a file that was
-    /// moved away may have been the last of its directory.
-    fn selected_dirs(
-        &self,
-        listing: &Listing,
-        columns: &[PartitionColumn],
-        selector: &dyn PartitionSelector,
-    ) -> Result<HashSet<String>> {
-        let mut selected: HashSet<String> = listing.levels.dirs.keys().cloned().collect();
-        let mut asked = HashSet::new();
-        for record in self.later.iter().chain(&self.own) {
-            for dir in dirs_of(record) {
-                if !asked.insert(dir.to_string()) {
-                    continue;
-                }
-                if let Some(key) = key_of(columns, dir)
-                    && selects(selector, &key)?
-                {
-                    selected.insert(dir.to_string());
-                }
-            }
+/// The directories of the records that the selector selects, listed or not: a file that was moved
+/// away may have been the last of its directory.
+pub(super) fn selected_dirs<'a>(
+    listing: &Listing,
+    columns: &[PartitionColumn],
+    selector: &dyn PartitionSelector,
+    records: impl Iterator<Item = &'a Record>,
+) -> Result<HashSet<String>> {
+    let mut selected: HashSet<String> = listing.levels.dirs.keys().cloned().collect();
+    let mut asked = HashSet::new();
+    for dir in records.flat_map(dirs_of) {
+        if !asked.insert(dir.to_string()) {
+            continue;
         }
-        Ok(selected)
+        if let Some(key) = key_of(columns, dir)
+            && selects(selector, &key)?
+        {
+            selected.insert(dir.to_string());
+        }
     }
+    Ok(selected)
 }
 
 fn dirs_of(record: &Record) -> impl Iterator<Item = &str> {
@@ -269,7 +268,7 @@ pub(crate) fn key_of(columns: &[PartitionColumn], dir: &str) -> Option<Partition
 }
 
 /// Whether a selector selects a key at every level.
-fn selects(selector: &dyn PartitionSelector, key: &PartitionKey) -> Result<bool> {
+pub(super) fn selects(selector: &dyn PartitionSelector, key: &PartitionKey) -> Result<bool> {
     for level in 1..=key.values().len() {
         let prefix = vec![key.values()[..level].to_vec()];
         if selector.select(&prefix)?.first() != Some(&true) {
@@ -280,7 +279,11 @@ fn selects(selector: &dyn PartitionSelector, key: &PartitionKey) -> Result<bool>
 }
 
 /// Files by partition: all directories of one key together.
-fn assemble(listing: &Listing, columns: &[PartitionColumn], files: WalkedFiles) -> Snapshot {
+pub(super) fn assemble(
+    listing: &Listing,
+    columns: &[PartitionColumn],
+    files: WalkedFiles,
+) -> Snapshot {
     let mut partitions: BTreeMap<PartitionKey, PartitionFiles> = BTreeMap::new();
     for (path, found) in files {
         let Some(key) = key_of(columns, names::split(&path).0) else { continue };
@@ -320,7 +323,7 @@ fn directory_of(columns: &[PartitionColumn], partition: &PartitionFiles) -> Stri
 }
 
 /// Rows and statistics of the files we wrote, from the newest records that tell.
-async fn fill(
+pub(super) async fn fill(
     backend: &dyn Backend,
     newest: Option<Arc<Record>>,
     snapshot: &mut Snapshot,

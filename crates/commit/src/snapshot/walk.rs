@@ -58,12 +58,25 @@ pub struct WalkedFile {
 impl Walk<'_> {
     /// The files of the version.
     pub fn files(&self) -> Walked {
+        self.walk(false)
+    }
+
+    /// The files of a version that was left behind by published ones: where another tool has taken
+    /// the place of a file that a later record removed, what was there can't be told.
+    pub fn files_at(&self) -> Walked {
+        self.walk(true)
+    }
+
+    fn walk(&self, strict: bool) -> Walked {
         let found = |file: &FoundFile| {
             (file.path.clone(), WalkedFile { identity: file.identity.clone(), retained: None })
         };
         let mut files: WalkedFiles = self.listing.iter().map(found).collect();
         for step in self.later.iter().rev() {
             for partition in &step.record.partitions {
+                if strict && self.is_meddled(step, partition, &files) {
+                    return Walked::Restart(partition.path.clone());
+                }
                 if let Err(dir) = self.undo(step, partition, &mut files) {
                     return Walked::Restart(dir);
                 }
@@ -73,6 +86,24 @@ impl Walk<'_> {
             own.record.partitions.iter().for_each(|p| self.finish(own, p, &mut files));
         }
         Walked::Files(files)
+    }
+
+    /// Whether another tool put a file in the place of one that a published record removed, or
+    /// replaced the whole partition.
+    fn is_meddled(
+        &self,
+        step: &Step<'_>,
+        partition: &RecordedPartition,
+        files: &WalkedFiles,
+    ) -> bool {
+        let skipped = skips(step, partition);
+        step.published
+            && partition.removed.iter().filter(|file| self.wants(&file.path)).any(
+                |file| match files.get(&file.path) {
+                    Some(found) => found.identity != file.identity,
+                    None => skipped,
+                },
+            )
     }
 
     /// Step 2: undoes what a later record did to one partition. A removed file that isn't there is

@@ -12,6 +12,7 @@ mod interrupted;
 mod keeping;
 mod local_disk;
 mod partitions;
+mod past;
 mod previews;
 mod races;
 mod readers;

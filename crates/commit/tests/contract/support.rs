@@ -122,6 +122,21 @@ pub fn one_of(values: &[&str]) -> Scope {
 
 pub async fn content_of(table: &Table, columns: &[PartitionColumn]) -> Result<Content> {
     let snapshot = table.snapshot(columns, &AllPartitions).await?;
+    content_in(table, &snapshot, columns).await
+}
+
+/// What a version of this schema held.
+pub async fn content_at(table: &Table, version: u64, schema: &TableSchema) -> Result<Content> {
+    let columns = schema.partition_columns();
+    let snapshot = table.snapshot_at(At::Version(version), columns, &AllPartitions).await?;
+    content_in(table, &snapshot, columns).await
+}
+
+async fn content_in(
+    table: &Table,
+    snapshot: &Snapshot,
+    columns: &[PartitionColumn],
+) -> Result<Content> {
     let mut content = Content::new();
     for partition in &snapshot.partitions {
         let rows = content.entry(partition.key.display(columns)).or_default();

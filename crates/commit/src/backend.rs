@@ -79,6 +79,9 @@ pub(crate) trait Backend: Send + Sync {
 pub(crate) trait Staging: Send + Sync {
     /// Starts a file.
     async fn create(&self, place: StagedPlace) -> Result<Box<dyn StagedSink>>;
+    /// Stages a file that the place holds by a second name; none where it has no such, or doesn't
+    /// find the file.
+    async fn link(&self, place: StagedPlace, file: &DataFile) -> Result<Option<Identity>>;
     /// Whether what was staged is still there.
     async fn intact(&self) -> Result<bool>;
     /// Removes everything staged, as well as it can.
@@ -91,6 +94,8 @@ pub(crate) trait Staging: Send + Sync {
 pub(crate) struct StagedPlace {
     pub(crate) key: PartitionKey,
     pub(crate) directory: String,
+    /// Whether it goes to that directory however the partition is spelled elsewhere.
+    pub(crate) settled: bool,
     pub(crate) name: String,
 }
 

@@ -76,7 +76,7 @@ mod transaction;
 
 pub use backend::FoundFile;
 pub use change::{Change, Coverage, IfExists, Operation, Scope};
-pub use commit::{PartitionAction, PartitionPreview, Preview, Stopped};
+pub use commit::{PartitionAction, PartitionPreview, Preview, Restore, Restored, Stopped};
 pub use decide::{Base, Decision, Touched, decide};
 pub use error::{Error, ErrorKind, Result};
 pub use local::{

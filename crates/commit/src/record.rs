@@ -37,7 +37,7 @@ impl fmt::Display for TransactionId {
 }
 
 /// What makes a file the one that was meant, beside its path: other tools reuse names.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Identity {
     /// Size in bytes.
     pub size: u64,
@@ -121,6 +121,9 @@ pub struct Record {
     /// Which partitions an overwrite covered; of an append, its declared scope.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<RecordedScope>,
+    /// For a restore, the version it brought back: what came after that is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<u64>,
     /// The token of the write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<Token>,
@@ -135,7 +138,7 @@ pub struct Record {
     /// The newest version before this one that set the schema; none for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u64>,
-    /// The last run of each job before this record.
+    /// The last run of each job before this record; of a restore, at the version it brought back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, JobState>,
     /// What changed, by partition.
@@ -156,6 +159,8 @@ pub enum RecordedOperation {
     Append,
     /// Replaced the content of partitions.
     Overwrite,
+    /// Brought back an earlier version.
+    Restore,
 }
 
 /// Which partitions an overwrite covered.
@@ -207,6 +212,9 @@ pub struct AddedFile {
     /// Object store: the open upload that becomes the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upload: Option<Upload>,
+    /// For a restore, the file that this is another name, or a copy, of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<RemovedFile>,
 }
 
 /// An open multipart upload.

@@ -39,7 +39,7 @@ impl Head {
 }
 
 /// The last run of each job after a record.
-fn jobs_after(record: &Record, outcome: &Outcome) -> BTreeMap<String, JobState> {
+pub(crate) fn jobs_after(record: &Record, outcome: &Outcome) -> BTreeMap<String, JobState> {
     let mut jobs = record.jobs.clone();
     if let Some(token) = record.token.as_ref().filter(|_| counts(outcome)) {
         let job = jobs.entry(token.job.clone()).or_default();

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::backend::{Backend, Life, Look, Slot};
+use crate::commit::{Restore, Restored, restore};
 use crate::local::{DiskReader, LocalTable, blocking};
 use crate::location::Location;
 use crate::partition::PartitionColumn;
@@ -21,7 +22,7 @@ use crate::snapshot::{
     missing_record, take, take_at,
 };
 use crate::store::{StoreFile, StoreTable};
-use crate::transaction::Transaction;
+use crate::transaction::{RowCounter, Transaction};
 use crate::{Error, ErrorKind, Result};
 
 /// How long a removal waits for a writer.
@@ -153,6 +154,17 @@ impl Table {
     /// checked. An open local file stays readable whatever happens to its name.
     pub async fn open(&self, file: &DataFile) -> Result<OpenFile> {
         self.backend().await?.open(file).await
+    }
+
+    /// Brings content, schema and properties back to an earlier version, by one more commit: files
+    /// that are gone come back under new names, partitions that are as they were aren't touched,
+    /// and tokens of later writes are taken back, so that those apply when they run again. `rows`
+    /// counts the rows of files that no record tells about.
+    ///
+    /// # Errors
+    /// As of [`snapshot_at`](Self::snapshot_at): past the retention, or where another tool has been.
+    pub async fn restore(&self, to: &Restore, rows: &dyn RowCounter) -> Result<Restored> {
+        restore(self, self.backend().await?, to, rows).await
     }
 
     /// Starts a transaction. `schema` and `properties` are those of the table to be made, or of the
@@ -348,6 +360,8 @@ mod tests {
         sent(file.1.read(0..1));
         sent(table.begin(schema, BTreeMap::new()));
         sent(table.records());
+        let to = Restore::to(1);
+        sent(table.restore(&to, rows));
         sent(table.purge());
         sent(transactions.0.commit(change, rows));
         sent(transactions.1.abort());

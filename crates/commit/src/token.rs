@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::record::Record;
 use crate::{Error, Result};
 
 /// The identity of a write of a job: applied once, whoever repeats it.
@@ -64,6 +65,20 @@ pub(crate) fn check(
          changed. A corrected statement needs a new run: SET partwise.run to a number above {}",
         token.step, token.run, token.job, applied.version, last.run
     )))
+}
+
+/// The records, given newest first, that no later restore took back.
+pub(crate) fn standing<'a>(
+    newest_first: impl IntoIterator<Item = &'a Record>,
+) -> impl Iterator<Item = &'a Record> {
+    let mut newest = u64::MAX;
+    newest_first.into_iter().filter(move |record| {
+        let stands = record.version <= newest;
+        if stands && let Some(restored) = record.restored {
+            newest = restored;
+        }
+        stands
+    })
 }
 
 fn backfill(token: &Token, last: &JobState) -> Error {

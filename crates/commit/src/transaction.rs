@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -11,14 +12,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::{Backend, StagedBytes, StagedPlace, StagedSink, Staging, SuccessMarker};
 use crate::change::Change;
-use crate::commit::{Commit, Preview};
+use crate::commit::{
+    Commit, Preview, Restore, Restored, Restoring, refuse_lost_staging, suffix_of,
+};
 use crate::keep::retention;
 use crate::partition::{PartitionKey, partition_path};
-use crate::record::{FileStats, Identity, TransactionId, Upload};
+use crate::record::{AddedFile, FileStats, Identity, RemovedFile, TransactionId, Upload};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::snapshot::DataFile;
 use crate::table::Table;
 use crate::{Result, names};
+
+/// How much of a file that is copied is in memory at once.
+const COPY_BYTES: u64 = 8 << 20;
 
 /// Files being written for one commit. Dropped without a commit, it sweeps them as well as it can.
 pub struct Transaction {
@@ -72,10 +78,7 @@ impl Transaction {
     /// so where the record is logged all the same: then the next write finishes it.
     pub async fn commit(self, change: Change, rows: &dyn RowCounter) -> Result<Committed> {
         let result = self.commit_of(change, rows).run().await;
-        if self.owned.swap(false, Ordering::SeqCst) {
-            self.shared.staging.remove().await;
-            self.backend.tidy().await;
-        }
+        self.leave().await;
         result
     }
 
@@ -99,6 +102,38 @@ impl Transaction {
             change,
             rows,
             owned: &self.owned,
+        }
+    }
+
+    /// Brings the table back to an earlier version, whose schema this transaction has; none where
+    /// another writer came first.
+    pub(crate) async fn restore(
+        self,
+        restore: &Restore,
+        left: Duration,
+        recorded: RecordedSchema,
+        rows: &dyn RowCounter,
+    ) -> Result<Option<Restored>> {
+        let restoring = Restoring {
+            table: &self.table,
+            backend: Arc::clone(&self.backend),
+            staging: self.staging(),
+            schema: &self.schema,
+            recorded,
+            restore,
+            rows,
+            owned: &self.owned,
+        };
+        let result = restoring.run(left).await;
+        self.leave().await;
+        result
+    }
+
+    /// Removes what was staged, if it is the transaction's.
+    async fn leave(&self) {
+        if self.owned.swap(false, Ordering::SeqCst) {
+            self.shared.staging.remove().await;
+            self.backend.tidy().await;
         }
     }
 
@@ -137,9 +172,61 @@ impl StagingHandle {
         let directory = partition_path(shared.schema.partition_columns(), key)?;
         let n = shared.files.fetch_add(1, Ordering::Relaxed);
         let name = names::data_file(&shared.txn, n, suffix)?;
-        let place = StagedPlace { key: key.clone(), directory, name: name.clone() };
+        let place = StagedPlace { key: key.clone(), directory, settled: false, name: name.clone() };
         let sink = shared.staging.create(place).await?;
         Ok(StagedWriter { key: key.clone(), name, sink })
+    }
+
+    pub(crate) fn transaction(&self) -> &TransactionId {
+        &self.shared.txn
+    }
+
+    pub(crate) async fn refuse_lost(&self, backend: &dyn Backend) -> Result<()> {
+        refuse_lost_staging(self.shared.staging.as_ref(), backend).await
+    }
+
+    /// Stages a file of an earlier version under a new name, for the partition `key` in this
+    /// directory: by a second name where the place has such, else by a copy. Its rows are known.
+    pub(crate) async fn bring_back(
+        &self,
+        table: &Table,
+        file: &DataFile,
+        key: &PartitionKey,
+        directory: &str,
+    ) -> Result<StagedFile> {
+        let staging = &self.shared.staging;
+        let n = self.shared.files.fetch_add(1, Ordering::Relaxed);
+        let name = names::data_file(&self.shared.txn, n, suffix_of(&file.path))?;
+        let place = || StagedPlace {
+            key: key.clone(),
+            directory: directory.to_string(),
+            settled: true,
+            name: name.clone(),
+        };
+        let rows = file.rows.unwrap_or_default();
+        let stats = file.stats.as_deref().cloned().unwrap_or_default();
+        if let Some(identity) = staging.link(place(), file).await? {
+            let (partition, directory) = (key.clone(), directory.to_string());
+            return Ok(StagedFile {
+                partition,
+                directory,
+                name,
+                identity,
+                rows,
+                stats,
+                upload: None,
+            });
+        }
+        let open = table.open(file).await?;
+        let sink = staging.create(place()).await?;
+        let mut writer = StagedWriter { key: key.clone(), name, sink };
+        let mut at = 0;
+        while at < open.size() {
+            let end = open.size().min(at + COPY_BYTES);
+            writer.write(open.read(at..end).await?).await?;
+            at = end;
+        }
+        writer.finish(rows, stats).await
     }
 }
 
@@ -213,6 +300,18 @@ impl StagedFile {
     /// Size in bytes.
     pub fn bytes(&self) -> u64 {
         self.identity.size
+    }
+
+    /// The same as a record holds it.
+    pub(crate) fn into_added(self, origin: Option<RemovedFile>) -> AddedFile {
+        AddedFile {
+            name: self.name,
+            identity: self.identity,
+            rows: self.rows,
+            stats: Arc::new(self.stats),
+            upload: self.upload,
+            origin,
+        }
     }
 }
 

@@ -7,13 +7,17 @@
 
 mod plan;
 mod preview;
+mod restore;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+pub(crate) use plan::refuse_lost_staging;
 use plan::{Plan, Planned};
 pub use preview::{PartitionAction, PartitionPreview, Preview, Stopped};
+pub use restore::{Restore, Restored};
+pub(crate) use restore::{Restoring, restore, suffix_of};
 
 use crate::backend::{Backend, Hold, Logged, Staging};
 use crate::change::Change;
@@ -57,10 +61,14 @@ impl Commit<'_> {
             let logged = self.backend.log(&plan.record).await;
             self.owned.store(matches!(logged, Ok(Logged::Lost) | Err(_)), Ordering::SeqCst);
             match logged? {
-                Logged::Won => return self.bring_in(plan, retention, hold).await,
+                Logged::Won => {
+                    return bring_in(Arc::clone(&self.backend), plan, retention, hold).await;
+                }
                 Logged::Lost if started.elapsed() < self.change.lock_timeout => {}
-                Logged::Lost => return Err(self.outrun()),
-                Logged::Unknown(error) => return Err(self.unknown(error)),
+                Logged::Lost => {
+                    return Err(outrun(self.backend.as_ref(), self.change.lock_timeout));
+                }
+                Logged::Unknown(error) => return Err(unknown(self.backend.as_ref(), error)),
             }
         }
     }
@@ -83,45 +91,44 @@ impl Commit<'_> {
         }
         keep::retention(self.change.retention, &self.recorded.properties)
     }
+}
 
-    fn outrun(&self) -> Error {
-        Error::busy(format!(
-            "other writers kept committing to {} first for {} s: try again",
-            self.backend.shown(),
-            self.change.lock_timeout.as_secs_f64()
-        ))
-    }
+fn outrun(backend: &dyn Backend, waited: Duration) -> Error {
+    Error::busy(format!(
+        "other writers kept committing to {} first for {} s: try again",
+        backend.shown(),
+        waited.as_secs_f64()
+    ))
+}
 
-    fn unknown(&self, error: Error) -> Error {
-        Error::unavailable(format!(
-            "this write to {} may be logged: if it is, the next write finishes it; look at the \
-             table's history before running it again",
-            self.backend.shown()
-        ))
-        .with_source(error)
-    }
+fn unknown(backend: &dyn Backend, error: Error) -> Error {
+    Error::unavailable(format!(
+        "this write to {} may be logged: if it is, the next write finishes it; look at the table's \
+         history before running it again",
+        backend.shown()
+    ))
+    .with_source(error)
+}
 
-    /// After the commit point, in a task of its own: it goes on when the caller stops waiting.
-    async fn bring_in(
-        &self,
-        plan: Box<Plan>,
-        retention: Duration,
-        hold: Hold,
-    ) -> Result<Committed> {
-        let backend = Arc::clone(&self.backend);
-        let finished = tokio::spawn(async move {
-            let Plan { record, untouched, mut warnings } = *plan;
-            let finished = finish(backend.as_ref(), &record, retention).await;
-            drop(hold);
-            finished.map(|(outcome, later)| {
-                warnings.extend(later);
-                committed(&record, &outcome, untouched, warnings)
-            })
-        });
-        match finished.await {
-            Ok(result) => result,
-            Err(error) => Err(Error::internal("a task that publishes ended").with_source(error)),
-        }
+/// After the commit point, in a task of its own: it goes on when the caller stops waiting.
+async fn bring_in(
+    backend: Arc<dyn Backend>,
+    plan: Box<Plan>,
+    retention: Duration,
+    hold: Hold,
+) -> Result<Committed> {
+    let finished = tokio::spawn(async move {
+        let Plan { record, untouched, mut warnings } = *plan;
+        let finished = finish(backend.as_ref(), &record, retention).await;
+        drop(hold);
+        finished.map(|(outcome, later)| {
+            warnings.extend(later);
+            committed(&record, &outcome, untouched, warnings)
+        })
+    });
+    match finished.await {
+        Ok(result) => result,
+        Err(error) => Err(Error::internal("a task that publishes ended").with_source(error)),
     }
 }
 

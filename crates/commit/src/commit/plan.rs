@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::{Commit, describe, now_ms};
-use crate::backend::Meta;
+use crate::backend::{Backend, Meta, Staging};
 use crate::change::Operation;
 use crate::decide::{Base, Decision, Touched, decide, directory_for, guard};
 use crate::partition::PartitionKey;
@@ -13,8 +13,9 @@ use crate::record::{Record, Totals};
 use crate::recover::{Head, settle};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::snapshot::{DataFile, Levels, Snapshot, counts, take_everything, take_for_commit};
-use crate::token::{StepState, Token};
-use crate::transaction::Committed;
+use crate::table::Table;
+use crate::token::{StepState, Token, standing};
+use crate::transaction::{Committed, RowCounter};
 use crate::{Error, Result};
 
 /// How many files' rows are counted at once.
@@ -43,7 +44,7 @@ impl Commit<'_> {
         let backend = self.backend.as_ref();
         let head = settle(backend).await?;
         let mut warnings = backend.sweep(&self.txn).await;
-        self.refuse_lost_staging().await?;
+        refuse_lost_staging(self.staging.as_ref(), backend).await?;
         self.refuse_other_schema(&head)?;
         let (mut snapshot, levels) = self.touched(&head).await?;
         let totals = self.totals(&head, &levels, &snapshot).await?;
@@ -79,17 +80,6 @@ impl Commit<'_> {
     fn decided(&self, base: &Base<'_>, snapshot: &Snapshot, levels: &Levels) -> Result<Decision> {
         let columns = self.schema.partition_columns();
         decide(&self.change, base, snapshot, &|key| directory_for(columns, levels, key))
-    }
-
-    async fn refuse_lost_staging(&self) -> Result<()> {
-        if self.staging.intact().await? {
-            return Ok(());
-        }
-        Err(Error::conflict(format!(
-            "the staged files of this write to {} were taken away (the table was dropped, or its \
-             staging swept): run it again",
-            self.backend.shown()
-        )))
     }
 
     /// A statement planned on other columns than the table has by now can't be committed.
@@ -164,7 +154,7 @@ impl Commit<'_> {
             (&found.job, found.run, found.step) == (&token.job, token.run, token.step)
         };
         let records = self.table.records().await?;
-        let held = records.iter().find(|record| record.token.as_ref().is_some_and(same));
+        let held = standing(&records).find(|record| record.token.as_ref().is_some_and(same));
         Ok(held.and_then(|record| {
             let digest = record.token.as_ref()?.digest.clone();
             Some(StepState { digest, version: record.version })
@@ -194,27 +184,54 @@ impl Commit<'_> {
         Ok(totals)
     }
 
-    /// Fills in the rows of touched files that no record tells about. Where the guard applies they
-    /// have to be known; elsewhere a file that can't be read may be what is to be replaced.
+    /// Where the guard applies the rows have to be known; elsewhere a file that can't be read may be
+    /// what is to be replaced.
     pub(super) async fn count_rows(&self, snapshot: &mut Snapshot) -> Result<()> {
-        let needed = guard(&self.change).is_some();
-        let mut counts = Vec::new();
-        for partition in &mut snapshot.partitions {
-            for file in partition.files.iter_mut().filter(|file| file.rows.is_none()) {
-                counts.push(self.count(file, needed));
-            }
-        }
-        stream::iter(counts).buffer_unordered(COUNTS_AT_ONCE).try_collect::<()>().await
+        count_rows(self.table, self.rows, snapshot, guard(&self.change).is_some()).await
     }
+}
 
-    async fn count(&self, file: &mut DataFile, needed: bool) -> Result<()> {
-        match self.rows.count(self.table, file).await {
-            Ok(rows) => file.rows = Some(rows),
-            Err(error) if needed => return Err(error),
-            Err(_) => {}
-        }
-        Ok(())
+/// Fills in the rows of files that no record tells about; a file that can't be read is an error if
+/// its rows are `needed`.
+pub(super) async fn count_rows(
+    table: &Table,
+    rows: &dyn RowCounter,
+    snapshot: &mut Snapshot,
+    needed: bool,
+) -> Result<()> {
+    let files = snapshot.partitions.iter_mut().flat_map(|partition| &mut partition.files);
+    let unknown = files.filter(|file| file.rows.is_none());
+    let counts: Vec<_> = unknown.map(|file| count(table, rows, file, needed)).collect();
+    stream::iter(counts).buffer_unordered(COUNTS_AT_ONCE).try_collect::<()>().await
+}
+
+async fn count(
+    table: &Table,
+    rows: &dyn RowCounter,
+    file: &mut DataFile,
+    needed: bool,
+) -> Result<()> {
+    match rows.count(table, file).await {
+        Ok(rows) => file.rows = Some(rows),
+        Err(error) if needed => return Err(error),
+        Err(_) => {}
     }
+    Ok(())
+}
+
+/// What was staged has to be there still.
+pub(crate) async fn refuse_lost_staging(
+    staging: &dyn Staging,
+    backend: &dyn Backend,
+) -> Result<()> {
+    if staging.intact().await? {
+        return Ok(());
+    }
+    Err(Error::conflict(format!(
+        "the staged files of this write to {} were taken away (the table was dropped, or its \
+         staging swept): run it again",
+        backend.shown()
+    )))
 }
 
 /// How many of the partitions that were there a record touches.

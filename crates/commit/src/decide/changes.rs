@@ -1,12 +1,11 @@
 //! What a change adds and removes, by partition.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use super::Base;
 use crate::change::{Change, Operation};
 use crate::partition::{PartitionColumn, PartitionKey, partition_path};
-use crate::record::{AddedFile, RecordedPartition, RemovedFile};
+use crate::record::{RecordedPartition, RemovedFile};
 use crate::snapshot::{DataFile, Levels, PartitionFiles, Snapshot};
 use crate::transaction::StagedFile;
 use crate::{Result, names};
@@ -71,21 +70,11 @@ fn change_of(
         path,
         staged,
         key: key.clone(),
-        added: files.into_iter().map(added_file).collect(),
+        added: files.into_iter().map(|file| file.clone().into_added(None)).collect(),
         removed: if replaces { old_files.iter().map(removed_file).collect() } else { Vec::new() },
         rows_before,
         rows_after: if replaces { rows_added } else { rows_before + rows_added },
     })
-}
-
-fn added_file(file: &StagedFile) -> AddedFile {
-    AddedFile {
-        name: file.name.clone(),
-        identity: file.identity.clone(),
-        rows: file.rows,
-        stats: Arc::new(file.stats.clone()),
-        upload: file.upload.clone(),
-    }
 }
 
 fn removed_file(file: &DataFile) -> RemovedFile {

@@ -200,6 +200,7 @@ fn record(change: &Change, base: &Base<'_>, partitions: Vec<RecordedPartition>) 
             Operation::Overwrite(_) => RecordedOperation::Overwrite,
         },
         scope: scope(change, base),
+        restored: None,
         token: change.token.clone(),
         engine: change.engine.clone(),
         previous: base.outcome.clone(),

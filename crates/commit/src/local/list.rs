@@ -1,7 +1,7 @@
 //! Our own lister: no look at directories, no descent into what isn't asked for.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::LocalTable;
@@ -158,6 +158,20 @@ impl LocalTable {
              set the table's retention above 0",
             live.display()
         )))
+    }
+
+    /// The path of a file of a snapshot, none where it is nowhere or a link.
+    pub(super) fn where_is(&self, file: &DataFile) -> Result<Option<PathBuf>> {
+        let retained = self.retained_newest_first(file.retained)?;
+        let retained = retained.into_iter().map(|version| self.retained(version, &file.path));
+        for path in retained.chain([self.live(&file.path)]) {
+            let found = self.find(&path)?;
+            let plain = found.is_some_and(|found| found.kind == DiskKind::File);
+            if plain && self.is_file(&path, &file.identity)? {
+                return Ok(Some(path));
+            }
+        }
+        Ok(None)
     }
 
     fn retained_newest_first(&self, hint: Option<u64>) -> Result<Vec<u64>> {

@@ -12,9 +12,11 @@ use bytes::Bytes;
 use super::disk::{DiskKind, DiskLock, DiskMetadata, DiskWriter};
 use super::files::{file_mode, missing_is};
 use super::lock::holder;
+use super::paths::links_unsupported;
 use super::{LocalTable, blocking};
 use crate::backend::{StagedBytes, StagedPlace, StagedSink, Staging};
-use crate::record::TransactionId;
+use crate::record::{Identity, TransactionId};
+use crate::snapshot::DataFile;
 use crate::{Error, Result, names};
 
 /// How often a staging folder is made again because a sweeper took it before it was locked.
@@ -109,7 +111,7 @@ impl LocalTable {
 }
 
 impl Folder {
-    fn open(&self, place: &StagedPlace) -> Result<(PathBuf, Box<dyn DiskWriter>)> {
+    fn path_of(&self, place: &StagedPlace) -> Result<PathBuf> {
         let dir = self.dir.join(&place.directory);
         // Held while the directories are made: another task of this transaction waits for them.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,7 +120,27 @@ impl Folder {
             made.insert(place.directory.clone());
         }
         drop(made);
-        let path = dir.join(&place.name);
+        Ok(dir.join(&place.name))
+    }
+
+    /// A second name for a file of an earlier version. A link of another tool's making gets a copy.
+    fn link(&self, place: &StagedPlace, file: &DataFile) -> Result<Option<Identity>> {
+        let Some(source) = self.table.where_is(file)? else { return Ok(None) };
+        let path = self.path_of(place)?;
+        match self.table.disk.link(&source, &path) {
+            Ok(()) => {}
+            Err(error) if links_unsupported(&error) => return Ok(None),
+            Err(error) => return missing_is(error, None, "link", &source),
+        }
+        if self.table.is_file(&path, &file.identity)? {
+            return Ok(Some(file.identity.clone()));
+        }
+        self.table.remove_if_there(&path)?;
+        Ok(None)
+    }
+
+    fn open(&self, place: &StagedPlace) -> Result<(PathBuf, Box<dyn DiskWriter>)> {
+        let path = self.path_of(place)?;
         let file =
             self.table.disk.create(&path).map_err(|error| Error::io("create", &path, error))?;
         Ok((path, file))
@@ -148,6 +170,11 @@ impl Staging for LocalStaging {
             Ok(sink)
         })
         .await
+    }
+
+    async fn link(&self, place: StagedPlace, file: &DataFile) -> Result<Option<Identity>> {
+        let (folder, file) = (Arc::clone(&self.folder), file.clone());
+        blocking(move || folder.link(&place, &file)).await
     }
 
     async fn intact(&self) -> Result<bool> {

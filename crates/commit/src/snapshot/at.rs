@@ -91,6 +91,11 @@ impl Past {
         }
     }
 
+    /// The newest version that is logged.
+    pub(crate) fn newest(&self) -> u64 {
+        self.later.last().map_or(self.own.version, |record| record.version)
+    }
+
     /// Schema and properties at the version, and the version that set them.
     pub(crate) async fn schema(&self, backend: &dyn Backend) -> Result<(u64, RecordedSchema)> {
         let found = schema_at(backend, &self.own, &self.outcome).await?;

@@ -221,6 +221,7 @@ mod tests {
             rows: 1,
             stats: Default::default(),
             upload: None,
+            origin: None,
         });
         let removed = removed
             .iter()
@@ -242,6 +243,7 @@ mod tests {
             time_ms: 0,
             operation: RecordedOperation::Overwrite,
             scope: None,
+            restored: None,
             token: None,
             engine: String::new(),
             previous: None,

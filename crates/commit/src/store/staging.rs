@@ -15,7 +15,7 @@ use crate::backend::{StagedBytes, StagedPlace, StagedSink, Staging, to_json};
 use crate::decide::directory_for;
 use crate::partition::PartitionColumn;
 use crate::record::{FORMAT, Identity, TransactionId, Upload};
-use crate::snapshot::{AllPartitions, Levels, list_levels};
+use crate::snapshot::{AllPartitions, DataFile, Levels, list_levels};
 use crate::{Error, Result, names};
 
 /// The size of an upload's parts but the last: all equal, as some stores want it.
@@ -90,7 +90,10 @@ impl Shared {
 impl Staging for StoreStaging {
     async fn create(&self, place: StagedPlace) -> Result<Box<dyn StagedSink>> {
         let shared = Arc::clone(&self.shared);
-        let directory = shared.directory(&place).await?;
+        let directory = match place.settled {
+            true => place.directory.clone(),
+            false => shared.directory(&place).await?,
+        };
         let key = shared.table.live(&names::join(&directory, &place.name))?;
         let upload = shared.table.store.create_multipart(&key).await;
         let upload = upload.map_err(|error| Error::store("start an upload of", &key, error))?;
@@ -109,6 +112,11 @@ impl Staging for StoreStaging {
             pending: BytesMut::new(),
             bytes: 0,
         }))
+    }
+
+    async fn link(&self, _place: StagedPlace, _file: &DataFile) -> Result<Option<Identity>> {
+        // A second name of an object would be there before the commit.
+        Ok(None)
     }
 
     async fn intact(&self) -> Result<bool> {

@@ -118,12 +118,25 @@ async fn sweep(
 ) -> Result<usize> {
     let template = Place::local();
     prepare(&template, statement).await?;
+    sweep_from(&template, statement, fault, disk, async |table| {
+        write(table, statement.operation.clone(), statement.files).await.map(drop)
+    })
+    .await
+}
+
+async fn sweep_from(
+    template: &Place,
+    statement: &Statement,
+    fault: Fault,
+    disk: fn(FaultyDisk) -> FaultyDisk,
+    run: impl AsyncFn(&Table) -> Result<()>,
+) -> Result<usize> {
     let mut at = 0;
     loop {
         let place = template.copy();
         let faulty = disk(FaultyDisk::new(fault, at));
         let table = on(&place, faulty.clone());
-        let result = write(&table, statement.operation.clone(), statement.files).await;
+        let result = run(&table).await;
         drop(table);
         let calls = faulty.calls();
         let point =
@@ -135,6 +148,36 @@ async fn sweep(
         check(&place, statement, result.is_ok(), &point).await?;
         at += 1;
     }
+}
+
+/// A restore of `BEFORE`, after everything was replaced.
+async fn sweep_restore(fault: Fault, disk: fn(FaultyDisk) -> FaultyDisk) -> Result<()> {
+    let replaced: Files = &[("a", &["8"]), ("n", &["7"])];
+    let statement =
+        Statement { operation: fixed(&[]), files: replaced, before: replaced, after: BEFORE };
+    let template = Place::local();
+    prepare(&template, &statement).await?;
+    write(&sound(&template), fixed(&[]), replaced).await?;
+    let restore = async |table: &Table| table.restore(&Restore::to(2), &Lines).await.map(drop);
+    let calls = sweep_from(&template, &statement, fault, disk, restore).await?;
+    println!("restore: {calls} points, {fault:?}");
+    assert!(calls > 100, "{calls}");
+    Ok(())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restore_stopped_at_any_call_is_before_or_after() -> Result<()> {
+    sweep_restore(Fault::Stop, |disk| disk).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restore_with_an_error_at_any_call_is_before_or_after() -> Result<()> {
+    sweep_restore(Fault::Error, |disk| disk).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_hard_links_a_stopped_restore_is_before_or_after() -> Result<()> {
+    sweep_restore(Fault::Stop, FaultyDisk::without_links).await
 }
 
 async fn sweep_all(

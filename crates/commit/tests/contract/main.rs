@@ -16,6 +16,7 @@ mod past;
 mod previews;
 mod races;
 mod readers;
+mod restore;
 mod scopes;
 
 /// Runs each contract on every kind of place.

@@ -1,0 +1,423 @@
+//! Bringing a table back to an earlier version: one more commit.
+//!
+//! ```text
+//!   files(n), files now --by partition--> gone since: back under a new name (link, or copy)
+//!                                         come since: removed
+//!                                         the same:   not touched
+//! ```
+//! What is compared is the file and, of one that a restore brought back, the file it came from: so
+//! the same restore twice finds nothing to do.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, TryStreamExt, stream};
+
+use super::plan::{Plan, count_rows};
+use super::{bring_in, now_ms, outrun, unknown};
+use crate::backend::{Backend, Logged};
+use crate::keep;
+use crate::partition::{PartitionColumn, PartitionKey};
+use crate::record::{
+    FORMAT, Identity, Record, RecordedOperation, RecordedPartition, RemovedFile, Totals,
+};
+use crate::recover::{Head, jobs_after, settle};
+use crate::schema::{RecordedSchema, TableSchema};
+use crate::snapshot::{
+    AllPartitions, At, DataFile, PartitionFiles, Past, Snapshot, by_place, counts, take_at,
+    take_for_commit,
+};
+use crate::table::Table;
+use crate::token::{Token, standing};
+use crate::transaction::{Committed, RowCounter, StagedFile, StagingHandle, Transaction};
+use crate::{Error, Result, decide::Touched, names};
+
+/// How many files are brought back at once.
+const FILES_AT_ONCE: usize = 8;
+
+/// What to bring back, and how.
+#[derive(Clone, Debug)]
+pub struct Restore {
+    /// The version to go back to.
+    pub version: u64,
+    /// Name and version of the engine, for the record.
+    pub engine: String,
+    /// The statement in a few words, for whoever waits for this commit.
+    pub statement: String,
+    /// How long to wait for another writer's commit.
+    pub lock_timeout: Duration,
+    /// How long what this commit replaces is kept; none for the table's property `retention`, or
+    /// 7 days.
+    pub retention: Option<Duration>,
+}
+
+impl Restore {
+    /// A restore to `version` with a lock timeout of 60 s.
+    pub fn to(version: u64) -> Self {
+        Self {
+            version,
+            engine: concat!("partwise ", env!("CARGO_PKG_VERSION")).to_string(),
+            statement: format!("RESTORE TO VERSION {version}"),
+            lock_timeout: Duration::from_secs(60),
+            retention: None,
+        }
+    }
+}
+
+/// What a restore did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Restored {
+    /// The commit; of a table that was as at that version already, the version there was.
+    pub committed: Committed,
+    /// The tokens it took back, newest first: their writes are applied when they run again.
+    pub tokens: Vec<Token>,
+}
+
+/// Restores until no other writer comes in between.
+pub(crate) async fn restore(
+    table: &Table,
+    backend: Arc<dyn Backend>,
+    restore: &Restore,
+    rows: &dyn RowCounter,
+) -> Result<Restored> {
+    let started = Instant::now();
+    loop {
+        let left = restore.lock_timeout.saturating_sub(started.elapsed());
+        let then = table.version_at(At::Version(restore.version)).await?;
+        let recorded = RecordedSchema::new(&then.schema, then.properties.clone());
+        let begun =
+            Transaction::begin(table.clone(), Arc::clone(&backend), then.schema, then.properties);
+        let done = begun.await?.restore(restore, left, recorded, rows).await?;
+        match done {
+            Some(restored) => return Ok(restored),
+            None if started.elapsed() < restore.lock_timeout => {}
+            None => return Err(outrun(backend.as_ref(), restore.lock_timeout)),
+        }
+    }
+}
+
+/// One attempt, with a transaction of its own.
+pub(crate) struct Restoring<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) staging: StagingHandle,
+    pub(crate) schema: &'a TableSchema,
+    pub(crate) recorded: RecordedSchema,
+    pub(crate) restore: &'a Restore,
+    pub(crate) rows: &'a dyn RowCounter,
+    pub(crate) owned: &'a AtomicBool,
+}
+
+/// What one attempt comes to.
+enum Planned {
+    Unchanged(Restored),
+    Write(Box<Plan>, Vec<Token>),
+}
+
+impl Restoring<'_> {
+    /// None where another writer came first.
+    pub(crate) async fn run(&self, left: Duration) -> Result<Option<Restored>> {
+        let backend = self.backend.as_ref();
+        let retention = keep::retention(self.restore.retention, &self.recorded.properties)?;
+        let hold = backend.hold(left, &self.restore.statement).await?;
+        let head = settle(backend).await?;
+        let mut warnings = backend.sweep(self.staging.transaction()).await;
+        self.staging.refuse_lost(backend).await?;
+        let planned = match self.plan(&head).await {
+            Ok(planned) => planned,
+            Err(error) if self.moved_on(&head).await? => {
+                drop(error);
+                None
+            }
+            Err(error) => return Err(error),
+        };
+        let (mut plan, tokens) = match planned {
+            None => return Ok(None),
+            Some(Planned::Unchanged(restored)) => return Ok(Some(restored)),
+            Some(Planned::Write(plan, tokens)) => (plan, tokens),
+        };
+        plan.warnings.append(&mut warnings);
+        self.owned.store(false, Ordering::SeqCst);
+        let logged = backend.log(&plan.record).await;
+        self.owned.store(matches!(logged, Ok(Logged::Lost) | Err(_)), Ordering::SeqCst);
+        match logged? {
+            Logged::Won => {
+                let committed = bring_in(Arc::clone(&self.backend), plan, retention, hold).await?;
+                Ok(Some(Restored { committed, tokens }))
+            }
+            Logged::Lost => Ok(None),
+            Logged::Unknown(error) => Err(unknown(backend, error)),
+        }
+    }
+
+    async fn moved_on(&self, head: &Head) -> Result<bool> {
+        Ok(self.backend.record(head.version() + 1).await?.is_some())
+    }
+
+    /// None where the table has moved on from `head`.
+    async fn plan(&self, head: &Head) -> Result<Option<Planned>> {
+        let backend = self.backend.as_ref();
+        let columns = self.schema.partition_columns();
+        let at = At::Version(self.restore.version);
+        let (then, past) = take_at(backend, at, columns, &AllPartitions).await?;
+        if past.newest() != head.version() {
+            return Ok(None);
+        }
+        let now = self.now(head).await?;
+        let mut warnings = then.warnings.clone();
+        warnings.extend_from_slice(&now.warnings);
+        warnings.sort();
+        warnings.dedup();
+        let mut totals = then.totals();
+        let rows_now = now.totals().rows;
+        let differences = differences(columns, now, then, &Origins::of(&past));
+        let untouched = differences.iter().filter(|d| d.is_none()).count();
+        let partitions = self.bring_back(differences.into_iter().flatten().collect()).await?;
+        totals.rows = rows_now.map(|rows| {
+            let changed = partitions.iter().map(|p| (p.rows_after, p.rows_before));
+            changed.fold(rows, |rows, (after, before)| (rows + after).saturating_sub(before))
+        });
+        let tokens = taken_back(&past, head);
+        let record = self.record(head, &past, partitions, totals)?;
+        let same_jobs = record.jobs == head.jobs();
+        if record.partitions.is_empty() && record.schema.is_none() && same_jobs {
+            let version = head.version();
+            let committed = Committed { version, untouched, warnings, ..Committed::default() };
+            return Ok(Some(Planned::Unchanged(Restored { committed, tokens })));
+        }
+        Ok(Some(Planned::Write(Box::new(Plan { record, untouched, warnings }), tokens)))
+    }
+
+    /// The table as it is, by the partitions of then.
+    async fn now(&self, head: &Head) -> Result<Snapshot> {
+        let schema = match &head.schema {
+            Some((_, schema)) => TableSchema::try_from(schema)?,
+            None => self.schema.clone(),
+        };
+        let (columns, newest) = (schema.partition_columns(), head.record.clone());
+        let everything = Touched::Matching(&[]);
+        let backend = self.backend.as_ref();
+        let (mut now, _) = take_for_commit(backend, columns, newest, &everything).await?;
+        count_rows(self.table, self.rows, &mut now, false).await?;
+        Ok(by_place(self.schema.partition_columns(), now))
+    }
+
+    async fn bring_back(&self, differences: Vec<Difference>) -> Result<Vec<RecordedPartition>> {
+        let mut brought = Vec::new();
+        for (n, difference) in differences.iter().enumerate() {
+            for file in &difference.gone {
+                brought.push(self.bring_file(n, file, difference));
+            }
+        }
+        let brought: Vec<(usize, StagedFile, RemovedFile)> =
+            stream::iter(brought).buffered(FILES_AT_ONCE).try_collect().await?;
+        let mut partitions: Vec<RecordedPartition> =
+            differences.into_iter().map(Difference::recorded).collect();
+        for (n, staged, origin) in brought {
+            let partition = &mut partitions[n];
+            partition.rows_after += staged.rows;
+            partition.added.push(staged.into_added(Some(origin)));
+        }
+        Ok(partitions)
+    }
+
+    async fn bring_file(
+        &self,
+        n: usize,
+        file: &DataFile,
+        difference: &Difference,
+    ) -> Result<(usize, StagedFile, RemovedFile)> {
+        let mut file = file.clone();
+        if file.rows.is_none() {
+            file.rows = Some(self.rows.count(self.table, &file).await?);
+        }
+        let staged = self
+            .staging
+            .bring_back(self.table, &file, &difference.key, &difference.path)
+            .await
+            .map_err(|error| self.gone(&file, error))?;
+        Ok((n, staged, RemovedFile { path: file.path, identity: file.identity }))
+    }
+
+    fn gone(&self, file: &DataFile, error: Error) -> Error {
+        Error::new(
+            error.kind(),
+            format!(
+                "version {} of {} can't be brought back: {} of it can't be read",
+                self.restore.version,
+                self.backend.shown(),
+                file.path
+            ),
+        )
+        .with_source(error)
+    }
+
+    fn record(
+        &self,
+        head: &Head,
+        past: &Past,
+        partitions: Vec<RecordedPartition>,
+        totals: Totals,
+    ) -> Result<Record> {
+        let Some(meta) = &head.meta else {
+            return Err(Error::internal("a restore of a table without a log"));
+        };
+        let same_schema = head.schema.as_ref().is_some_and(|(_, now)| *now == self.recorded);
+        Ok(Record {
+            format: FORMAT,
+            table: meta.table.clone(),
+            version: head.version() + 1,
+            transaction: self.staging.transaction().clone(),
+            time_ms: now_ms()?,
+            operation: RecordedOperation::Restore,
+            scope: None,
+            restored: Some(self.restore.version),
+            token: None,
+            engine: self.restore.engine.clone(),
+            previous: head.outcome.clone(),
+            schema: (!same_schema).then(|| self.recorded.clone()),
+            schema_version: head.schema.as_ref().map(|(version, _)| *version),
+            jobs: jobs_after(&past.own, &past.outcome),
+            partitions,
+            totals,
+        })
+    }
+}
+
+/// The tokens of later versions that count so far, newest first.
+fn taken_back(past: &Past, head: &Head) -> Vec<Token> {
+    let mut outcome = head.outcome.clone().unwrap_or_default();
+    let mut later = Vec::new();
+    for record in past.later.iter().rev() {
+        if counts(&outcome) {
+            later.push(record.as_ref());
+        }
+        outcome = record.previous.clone().unwrap_or_default();
+    }
+    standing(later).filter_map(|record| record.token.clone()).collect()
+}
+
+/// What the files that restores brought back are other names of.
+struct Origins(HashMap<String, RemovedFile>);
+
+impl Origins {
+    fn of(past: &Past) -> Self {
+        let mut origins = HashMap::new();
+        for partition in past.later.iter().flat_map(|record| &record.partitions) {
+            for file in &partition.added {
+                if let Some(origin) = &file.origin {
+                    origins.insert(file.path_in(&partition.path), origin.clone());
+                }
+            }
+        }
+        Self(origins)
+    }
+
+    /// The file that stands at the beginning.
+    fn origin(&self, file: &DataFile) -> (String, Identity) {
+        let mut found = RemovedFile { path: file.path.clone(), identity: file.identity.clone() };
+        // An origin is of an earlier version than the file, so this ends.
+        while let Some(origin) = self.0.get(&found.path) {
+            found = origin.clone();
+        }
+        (found.path, found.identity)
+    }
+}
+
+/// What tells one partition now from the same one then.
+struct Difference {
+    key: PartitionKey,
+    path: String,
+    gone: Vec<DataFile>,
+    come: Vec<DataFile>,
+    rows_before: u64,
+    rows_kept: u64,
+}
+
+impl Difference {
+    fn recorded(self) -> RecordedPartition {
+        let removed = |file: DataFile| RemovedFile { path: file.path, identity: file.identity };
+        RecordedPartition {
+            path: self.path,
+            staged: None,
+            key: self.key,
+            added: Vec::new(),
+            removed: self.come.into_iter().map(removed).collect(),
+            rows_before: self.rows_before,
+            rows_after: self.rows_kept,
+        }
+    }
+}
+
+/// Every partition of now and then, sorted by key; none for one that is the same.
+fn differences(
+    columns: &[PartitionColumn],
+    now: Snapshot,
+    then: Snapshot,
+    origins: &Origins,
+) -> Vec<Option<Difference>> {
+    type Both = (Option<PartitionFiles>, Option<PartitionFiles>);
+    let place = |partition: &PartitionFiles| {
+        let odd = partition.key.values().len() != columns.len();
+        (partition.key.clone(), if odd { partition.path.clone() } else { String::new() })
+    };
+    let mut both: BTreeMap<(PartitionKey, String), Both> = BTreeMap::new();
+    for partition in now.partitions {
+        let place = place(&partition);
+        both.entry(place).or_default().0 = Some(partition);
+    }
+    for partition in then.partitions {
+        let place = place(&partition);
+        both.entry(place).or_default().1 = Some(partition);
+    }
+    let compare = |((key, _), (now, then))| difference(key, now, then, origins);
+    both.into_iter().map(compare).collect()
+}
+
+fn difference(
+    key: PartitionKey,
+    now: Option<PartitionFiles>,
+    then: Option<PartitionFiles>,
+    origins: &Origins,
+) -> Option<Difference> {
+    let path = now.as_ref().or(then.as_ref()).map(|partition| partition.path.clone());
+    let files = |partition: Option<PartitionFiles>| partition.map(|p| p.files).unwrap_or_default();
+    let (now, then) = (files(now), files(then));
+    let of =
+        |files: &[DataFile]| -> HashSet<_> { files.iter().map(|f| origins.origin(f)).collect() };
+    let (there, wanted) = (of(&now), of(&then));
+    let rows_before = now.iter().filter_map(|file| file.rows).sum();
+    let (kept, come): (Vec<_>, Vec<_>) =
+        now.into_iter().partition(|file| wanted.contains(&origins.origin(file)));
+    let gone = then.into_iter().filter(|file| !there.contains(&origins.origin(file)));
+    let gone: Vec<DataFile> = gone.collect();
+    if gone.is_empty() && come.is_empty() {
+        return None;
+    }
+    let rows_kept = kept.iter().filter_map(|file| file.rows).sum();
+    Some(Difference { key, path: path.unwrap_or_default(), gone, come, rows_before, rows_kept })
+}
+
+/// What a brought back file is called after its name: what follows the first dot.
+pub(crate) fn suffix_of(path: &str) -> &str {
+    let name = names::split(path).1;
+    let suffix = name.split_once('.').map_or("", |(_, suffix)| suffix);
+    let plain = suffix.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b));
+    let valid = plain && !suffix.starts_with('.') && names::is_data(&format!("x.{suffix}"));
+    if valid { suffix } else { "parquet" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_ending() {
+        assert_eq!(suffix_of("p=a/part-x-0.snappy.parquet"), "snappy.parquet");
+        assert_eq!(suffix_of("p=a.b/data_0.parquet"), "parquet");
+        assert_eq!(suffix_of("p=a/000000_0"), "parquet");
+        assert_eq!(suffix_of("p=a/data 1.0 b.parquet"), "parquet");
+    }
+}

@@ -1,0 +1,313 @@
+//! Going back to an earlier version.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use arrow_schema::DataType;
+use partwise_commit::*;
+use partwise_testkit::FaultyDisk;
+
+use crate::place::Place;
+use crate::support::*;
+
+crate::contracts!(
+    a_bad_overwrite_is_undone,
+    the_same_restore_twice_finds_nothing_to_do,
+    a_restore_is_undone_by_another,
+    partitions_that_are_as_they_were_are_not_touched,
+    columns_partitions_and_properties_come_back,
+    tokens_are_taken_back,
+    a_run_that_was_taken_back_is_not_found_again,
+    a_restore_counts_for_no_guard_and_to_the_current_version_for_nothing,
+    past_the_retention_it_says_why_it_cannot,
+    another_tools_files_come_back_and_its_later_work_is_named,
+    appends_at_the_same_time_are_before_or_after,
+    partitions_of_odd_values_come_back,
+);
+
+async fn restore(table: &Table, version: u64) -> Result<Restored> {
+    table.restore(&Restore::to(version), &Lines).await
+}
+
+async fn a_bad_overwrite_is_undone(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1", "2"]), ("b", &["3"])]).await?;
+    write(&table, Operation::Append, &[("a", &["4"])]).await?;
+    let before = content(&table).await?;
+    write(&table, fixed(&[]), &[("b", &["bad"]), ("n", &["bad"])]).await?;
+    let restored = restore(&table, 2).await?;
+    assert_eq!(content(&table).await?, before);
+    let committed = restored.committed;
+    assert_eq!((committed.version, committed.files_added, committed.rows_added), (4, 3, 4));
+    assert_eq!((committed.rows_removed, committed.untouched), (2, 0));
+    assert!(committed.warnings.is_empty() && restored.tokens.is_empty());
+    let record = &table.records().await?[0];
+    assert_eq!((record.operation, record.restored), (RecordedOperation::Restore, Some(2)));
+    assert_eq!((record.totals.partitions, record.totals.files), (2, 3));
+    assert_eq!((record.totals.rows, record.schema.is_some()), (Some(4), false));
+    for version in 1..=4 {
+        content_at(&table, version, &schema()).await?;
+    }
+    assert_eq!(content_at(&table, 3, &schema()).await?["p=n"], ["bad"]);
+    assert!(place.exists("report/_SUCCESS").await);
+    assert!(place.files("_partwise/report/staging").await.is_empty());
+    write(&table, Operation::Append, &[("a", &["5"])]).await?;
+    assert_eq!(content(&table).await?["p=a"], ["1", "2", "4", "5"]);
+    Ok(())
+}
+
+async fn the_same_restore_twice_finds_nothing_to_do(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"]), ("b", &["2"])]).await?;
+    write(&table, dynamic(), &[("a", &["bad"])]).await?;
+    assert_eq!(restore(&table, 1).await?.committed.version, 3);
+    let files = place.files("").await;
+    let again = restore(&table, 1).await?.committed;
+    assert_eq!((again.version, again.partitions.len(), again.untouched), (3, 0, 2));
+    assert_eq!(place.files("").await, files);
+    write(&table, dynamic(), &[("a", &["worse"])]).await?;
+    assert_eq!(restore(&table, 1).await?.committed.version, 5);
+    assert_eq!(content(&table).await?, rows(&[("a", &["1"]), ("b", &["2"])]));
+    Ok(())
+}
+
+async fn a_restore_is_undone_by_another(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"]), ("b", &["2"])]).await?;
+    write(&table, dynamic(), &[("a", &["3"]), ("n", &["4"])]).await?;
+    let second = content(&table).await?;
+    restore(&table, 1).await?;
+    let first = content(&table).await?;
+    restore(&table, 2).await?;
+    assert_eq!(content(&table).await?, second);
+    restore(&table, 3).await?;
+    assert_eq!(content(&table).await?, first);
+    let again = restore(&table, 1).await?.committed;
+    assert_eq!(again.version, 5, "version 3 is version 1");
+    restore(&table, 4).await?;
+    assert_eq!(content(&table).await?, second);
+    for (version, expected) in [(1, &first), (2, &second), (3, &first), (4, &second), (5, &first)] {
+        assert_eq!(content_at(&table, version, &schema()).await?, *expected, "{version}");
+    }
+    Ok(())
+}
+
+async fn partitions_that_are_as_they_were_are_not_touched(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"]), ("b", &["2"]), ("c", &["3"])]).await?;
+    let before = place.data_files().await;
+    write(&table, Operation::Append, &[("a", &["bad"])]).await?;
+    write(&table, fixed(&["c"]), &[]).await?;
+    let committed = restore(&table, 1).await?.committed;
+    let changed: Vec<_> = committed.partitions.iter().map(|p| p.key.clone()).collect();
+    assert_eq!((changed, committed.untouched), (vec![key("a"), key("c")], 1));
+    assert_eq!(committed.files_added, 1, "the file that a kept stays");
+    let now = place.data_files().await;
+    assert_eq!(before.iter().filter(|file| now.contains(file)).count(), 2);
+    assert_eq!(content(&table).await?, rows(&[("a", &["1"]), ("b", &["2"]), ("c", &["3"])]));
+    Ok(())
+}
+
+async fn replace(table: &Table, schema: &TableSchema, key: PartitionKey, row: &str) -> Result<()> {
+    let properties = BTreeMap::from([("made".to_string(), row.to_string())]);
+    let transaction = table.begin(schema, properties).await?;
+    let staged = stage(&transaction, &[(key, &[row])]).await?;
+    transaction.commit(Change::new(Operation::Replace, staged), &Lines).await.map(drop)
+}
+
+async fn columns_partitions_and_properties_come_back(place: Place) -> Result<()> {
+    let table = place.table();
+    let day = keyed_schema(&[("day", DataType::Date32)]);
+    let flat = keyed_schema(&[]);
+    let on = PartitionKey::new(vec![PartitionValue::Date(0)]);
+    replace(&table, &schema(), key("a"), "1").await?;
+    write(&table, Operation::Append, &[("b", &["2"])]).await?;
+    let first = content(&table).await?;
+    replace(&table, &day, on, "x").await?;
+    replace(&table, &flat, PartitionKey::default(), "y").await?;
+    let described = async |schema: &TableSchema, made: &str| {
+        let description = table.describe().await?;
+        assert_eq!(description.schema.as_ref(), Some(schema));
+        assert_eq!(description.properties["made"], made);
+        content_of(&table, schema.partition_columns()).await
+    };
+    restore(&table, 2).await?;
+    assert_eq!(described(&schema(), "1").await?, first);
+    assert_eq!(place.data_files().await.len(), 2);
+    write(&table, Operation::Append, &[("b", &["3"])]).await?;
+    restore(&table, 3).await?;
+    assert_eq!(described(&day, "x").await?["day=1970-01-01"], ["x"]);
+    restore(&table, 4).await?;
+    assert_eq!(described(&flat, "y").await?["(whole table)"], ["y"]);
+    assert_eq!(place.data_files().await.len(), 1);
+    restore(&table, 5).await?;
+    assert_eq!(described(&schema(), "1").await?, first);
+    assert_eq!(content_at(&table, 7, &day).await?["day=1970-01-01"], ["x"]);
+    assert_eq!(content_at(&table, 8, &flat).await?["(whole table)"], ["y"]);
+    Ok(())
+}
+
+fn token(run: u64, step: u32) -> Token {
+    Token { job: "nightly".into(), run, step, digest: "d".into() }
+}
+
+async fn append(table: &Table, row: &str, token: Token) -> Result<Committed> {
+    write_with(table, Operation::Append, &[("a", &[row])], |c| c.token = Some(token)).await
+}
+
+async fn tokens_are_taken_back(place: Place) -> Result<()> {
+    let table = place.table();
+    append(&table, "1", token(1, 0)).await?;
+    append(&table, "2", token(2, 0)).await?;
+    append(&table, "3", token(2, 1)).await?;
+    let restored = restore(&table, 1).await?;
+    assert_eq!(restored.tokens, [token(2, 1), token(2, 0)]);
+    assert!(append(&table, "1", token(1, 0)).await?.replayed);
+    assert!(!append(&table, "2", token(2, 0)).await?.replayed);
+    assert_eq!(content(&table).await?, rows(&[("a", &["1", "2"])]));
+    assert!(append(&table, "2", token(2, 0)).await?.replayed);
+    // Nothing but the tokens differs: that is a commit too.
+    write_with(&table, Operation::Append, &[], |c| c.token = Some(token(3, 0))).await?;
+    let only = restore(&table, 5).await?;
+    assert_eq!((only.committed.version, only.tokens), (7, vec![token(3, 0)]));
+    assert!(!append(&table, "3", token(3, 0)).await?.replayed);
+    // What was taken back before isn't taken back again.
+    assert_eq!(restore(&table, 3).await?.tokens, [token(3, 0), token(2, 0)]);
+    assert_eq!(content(&table).await?["p=a"], ["1", "2", "3"]);
+    assert!(append(&table, "3", token(2, 1)).await?.replayed);
+    Ok(())
+}
+
+async fn a_run_that_was_taken_back_is_not_found_again(place: Place) -> Result<()> {
+    let table = place.table();
+    append(&table, "1", token(1, 0)).await?;
+    append(&table, "6", token(6, 0)).await?;
+    append(&table, "7", token(7, 0)).await?;
+    restore(&table, 1).await?;
+    append(&table, "7", token(7, 0)).await?;
+    let error = append(&table, "6", token(6, 0)).await.unwrap_err();
+    assert!(error.to_string().contains("To backfill"), "{error}");
+    assert!(append(&table, "1", token(1, 0)).await?.replayed);
+    Ok(())
+}
+
+async fn a_restore_counts_for_no_guard_and_to_the_current_version_for_nothing(
+    place: Place,
+) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[]).await?;
+    let twenty = ["x"; 20];
+    write(&table, Operation::Append, &[("a", &twenty)]).await?;
+    assert_eq!(restore(&table, 2).await?.committed.version, 2);
+    let committed = restore(&table, 1).await?.committed;
+    assert_eq!((committed.version, committed.rows_removed), (3, 20));
+    assert!(content(&table).await?.is_empty());
+    assert_eq!(restore(&table, 4).await.unwrap_err().kind(), ErrorKind::Invalid);
+    assert_eq!(table.describe().await?.version, Some(3));
+    Ok(())
+}
+
+async fn past_the_retention_it_says_why_it_cannot(place: Place) -> Result<()> {
+    let table = place.table();
+    for n in ["1", "2", "3", "4"] {
+        write(&table, dynamic(), &[("a", &[n])]).await?;
+    }
+    for version in 1..=2 {
+        place.date_back(version, 8 * 24).await;
+    }
+    write(&table, dynamic(), &[("a", &["5"])]).await?;
+    let error = restore(&table, 1).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Invalid);
+    assert!(error.to_string().contains("is too old"), "{error}");
+    assert!(error.to_string().contains("retention (7 days)"), "{error}");
+    restore(&table, 2).await?;
+    assert_eq!(content(&table).await?, rows(&[("a", &["2"])]));
+    let foreign = Table::new(place.location("other"));
+    place.put("other/p=a/x.parquet", "1\n").await;
+    let error = restore(&foreign, 1).await.unwrap_err();
+    assert!(error.to_string().contains("has no log"), "{error}");
+    assert_eq!(place.files("other").await, ["other/p=a/x.parquet"]);
+    Ok(())
+}
+
+async fn another_tools_files_come_back_and_its_later_work_is_named(place: Place) -> Result<()> {
+    let table = place.table();
+    place.put("report/p=a%20b/data_0.parquet", "1\n").await;
+    place.put("report/p=c/000000_0", "2\n").await;
+    write(&table, Operation::Append, &[("d", &["3"])]).await?;
+    let before = content(&table).await?;
+    write(&table, fixed(&[]), &[("d", &["4"])]).await?;
+    restore(&table, 1).await?;
+    assert_eq!(content(&table).await?, before);
+    assert_eq!(table.records().await?[0].totals.rows, Some(3));
+    place.put("report/p=a%20b/data_0.parquet", "11\n").await;
+    let error = restore(&table, 1).await.unwrap_err();
+    assert!(error.to_string().contains("another tool has been at p=a%20b since"), "{error}");
+    assert_eq!(content(&table).await?["p=a b"], ["1", "11"]);
+    Ok(())
+}
+
+async fn appends_at_the_same_time_are_before_or_after(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["0"])]).await?;
+    write(&table, dynamic(), &[("a", &["bad"])]).await?;
+    let appending = async || {
+        let mut made = Vec::new();
+        for n in 1..=12 {
+            let row = n.to_string();
+            let committed = write(&table, Operation::Append, &[("a", &[&row])]).await?;
+            made.push((committed.version, row));
+        }
+        Ok::<_, Error>(made)
+    };
+    let restoring = async || {
+        let mut last = 0;
+        for _ in 0..3 {
+            last = restore(&table, 1).await?.committed.version;
+        }
+        Ok::<_, Error>(last)
+    };
+    let (made, restored) = futures::try_join!(appending(), restoring())?;
+    let mut expected = vec!["0".to_string()];
+    expected.extend(made.into_iter().filter(|(v, _)| *v > restored).map(|(_, row)| row));
+    expected.sort();
+    assert_eq!(content(&table).await?["p=a"], expected);
+    assert_eq!(place.data_files().await.len(), expected.len());
+    Ok(())
+}
+
+async fn partitions_of_odd_values_come_back(place: Place) -> Result<()> {
+    let table = place.table();
+    let odd = ["a/b", "a=b", "a%b", "a b", "\u{e9}", "..", "NULL", "{}"];
+    let mut files: Vec<(PartitionKey, &[&str])> = odd.map(|o| (key(o), &["x"][..])).to_vec();
+    files.push((PartitionKey::new(vec![PartitionValue::Null]), &["x"]));
+    write_keys(&table, &schema(), Operation::Create, &files, |_| {}).await?;
+    let before = content(&table).await?;
+    write(&table, fixed(&[]), &[]).await?;
+    assert!(content(&table).await?.is_empty());
+    restore(&table, 1).await?;
+    assert_eq!(content(&table).await?, before);
+    Ok(())
+}
+
+#[tokio::test]
+async fn on_a_disk_a_file_comes_back_by_a_second_name_or_without_such_by_a_copy() -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    for links in [true, false] {
+        let place = Place::local();
+        let Location::Local { dir, .. } = place.location("report") else { panic!("local") };
+        let disk = FaultyDisk::sound();
+        let disk = if links { disk } else { disk.without_links() };
+        let table = Table::new(Location::Local { disk: Arc::new(disk), dir: dir.clone() });
+        write(&table, Operation::Create, &[("a", &["1"])]).await?;
+        let inode = |file: &str| {
+            std::fs::metadata(dir.join(file.trim_start_matches("report/"))).unwrap().ino()
+        };
+        let before = inode(&place.data_files().await[0]);
+        write(&table, dynamic(), &[("a", &["bad"])]).await?;
+        restore(&table, 1).await?;
+        assert_eq!(content(&table).await?, rows(&[("a", &["1"])]));
+        assert_eq!(inode(&place.data_files().await[0]) == before, links);
+    }
+    Ok(())
+}

@@ -20,6 +20,7 @@ mod source;
 mod value;
 pub mod write;
 
+pub use predicate::{partition_scope, scope_schema};
 pub use provider::{OpenOptions, PartwiseTable, ReadLog};
 pub use reader::FooterRowCounter;
 pub use scan::CountTotals;

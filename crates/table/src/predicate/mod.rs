@@ -14,10 +14,12 @@
 
 mod relax;
 mod render;
+mod scope;
 mod selector;
 
 pub(crate) use relax::relax;
 pub(crate) use render::render;
+pub use scope::{partition_scope, scope_schema};
 pub(crate) use selector::PartitionPredicate;
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ impl PartwiseTable {
         input: Arc<dyn ExecutionPlan>,
         op: InsertOp,
     ) -> Result<Arc<dyn ExecutionPlan>> {
+        if self.is_past() {
+            return Err(external(Error::invalid("a version of the past can be read, not written")));
+        }
         let spec = match &self.write {
             Some(spec) => spec.as_ref().clone(),
             None => self.plain_spec(session, &input, op)?,

@@ -1,5 +1,6 @@
 //! A Partwise table as DataFusion sees it.
 
+mod at;
 mod insert;
 mod log;
 mod open;

@@ -1,7 +1,9 @@
 //! What a table is made of, as its scans need it.
 
 use arrow::datatypes::SchemaRef;
-use partwise_commit::{Error, PartitionColumn, Table, TableSchema};
+use partwise_commit::{
+    At, Error, PartitionColumn, PartitionSelector, Snapshot, Table, TableSchema,
+};
 
 use super::ReadLog;
 use crate::schema::{nullable, same_name};
@@ -21,6 +23,8 @@ pub(crate) struct TableParts {
     pub(crate) log: ReadLog,
     /// The version the table was opened at, and the schema of its log there.
     opened: (Option<u64>, Option<TableSchema>),
+    /// The version of the past that is read; none: the newest.
+    pub(crate) past: Option<u64>,
 }
 
 impl TableParts {
@@ -43,6 +47,24 @@ impl TableParts {
             declared,
             log: ReadLog::default(),
             opened: (version, pinned),
+            past: None,
+        }
+    }
+
+    /// The same, read at a version.
+    pub(crate) fn pinned(self, version: u64) -> Self {
+        Self { past: Some(version), ..self }
+    }
+
+    /// The files of the partitions that `selector` selects, at the version that is read.
+    pub(crate) async fn snapshot(
+        &self,
+        selector: &dyn PartitionSelector,
+    ) -> partwise_commit::Result<Snapshot> {
+        let columns = self.partition_columns();
+        match self.past {
+            Some(version) => self.table.snapshot_at(At::Version(version), columns, selector).await,
+            None => self.table.snapshot(columns, selector).await,
         }
     }
 

@@ -156,11 +156,10 @@ impl Scan<'_> {
     }
 
     async fn snapshot(&self) -> Result<Snapshot> {
-        let columns = self.parts.partition_columns();
         let Some(predicate) = &self.predicate else {
-            return self.parts.table.snapshot(columns, &AllPartitions).await.map_err(external);
+            return self.parts.snapshot(&AllPartitions).await.map_err(external);
         };
-        let snapshot = self.parts.table.snapshot(columns, predicate).await.map_err(external)?;
+        let snapshot = self.parts.snapshot(predicate).await.map_err(external)?;
         only_selected(snapshot, predicate)
     }
 
@@ -171,8 +170,7 @@ impl Scan<'_> {
         let (all_partitions, all_files) = if everything {
             (Some(partitions), Some(files))
         } else if self.session.config().get_extension::<CountTotals>().is_some() {
-            let columns = self.parts.partition_columns();
-            let totals = self.parts.table.count(columns).await.map_err(external)?;
+            let totals = self.parts.snapshot(&AllPartitions).await.map_err(external)?.totals();
             (usize::try_from(totals.partitions).ok(), usize::try_from(totals.files).ok())
         } else {
             (None, None)

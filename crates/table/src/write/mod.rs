@@ -42,6 +42,6 @@ pub mod types;
 pub use options::WriteOptions;
 pub use plan::plan_write;
 pub use sink::PartitionSink;
-pub use spec::{Outcome, WriteSpec};
+pub use spec::{Outcome, Told, WriteSpec};
 pub use staged_write::StagedWriteExec;
 pub use types::{table_type, table_types};

@@ -70,6 +70,12 @@ impl PartitionSink {
         let change = self.change(files);
         let transaction = running.take()?;
         let rows = FooterRowCounter::new(&context.runtime_env());
+        if let Some(told) = &self.spec.preview {
+            let preview = transaction.preview(&change, &rows).await;
+            transaction.abort().await;
+            told.set(preview.map_err(external)?);
+            return Ok(0);
+        }
         let committed = transaction.commit(change, &rows).await.map_err(external)?;
         let rows = committed.rows_added;
         self.spec.outcome.set(committed);
@@ -80,6 +86,8 @@ impl PartitionSink {
         let spec = &self.spec;
         Change {
             max_shrink: spec.max_shrink,
+            scope: spec.scope.clone(),
+            if_exists: spec.if_exists,
             token: spec.token.clone(),
             read_version: spec.read_version,
             statement: spec.statement.clone(),
@@ -91,6 +99,9 @@ impl PartitionSink {
 
     /// What an overwrite covers, as EXPLAIN names it.
     fn scope(&self) -> Option<String> {
+        if let Some(scope) = &self.spec.scope {
+            return Some(scope.text().to_owned());
+        }
         match &self.spec.operation {
             Operation::Overwrite(Coverage::Written) => Some("partitions written".to_owned()),
             Operation::Overwrite(Coverage::Matching(values)) if values.is_empty() => {

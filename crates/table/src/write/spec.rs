@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use partwise_commit::{Committed, Coverage, Operation, Token};
+use partwise_commit::{Committed, Coverage, IfExists, Operation, Preview, Scope, Token};
 
 use super::options::WriteOptions;
 use crate::config::PartwiseConfig;
@@ -14,6 +14,11 @@ use crate::config::PartwiseConfig;
 pub struct WriteSpec {
     /// What the commit does with the files.
     pub operation: Operation,
+    /// The partitions that the statement declares: the only ones it may write, and those that an
+    /// overwrite replaces.
+    pub scope: Option<Scope>,
+    /// What becomes of a fully named partition that exists.
+    pub if_exists: IfExists,
     /// The partition columns that the statement sets to constants, for EXPLAIN: name and text. The
     /// query has them as columns already.
     pub constants: Vec<(String, String)>,
@@ -36,6 +41,8 @@ pub struct WriteSpec {
     pub statement: String,
     /// Where the sink puts what the commit did.
     pub outcome: Outcome,
+    /// Set where nothing is to be committed: the sink puts what the commit would do.
+    pub preview: Option<Told<Preview>>,
 }
 
 impl WriteSpec {
@@ -44,6 +51,8 @@ impl WriteSpec {
     pub fn new(operation: Operation, config: &PartwiseConfig) -> Self {
         Self {
             operation,
+            scope: None,
+            if_exists: IfExists::default(),
             constants: Vec::new(),
             max_shrink: (config.max_shrink < 1.0).then_some(config.max_shrink),
             token: None,
@@ -55,6 +64,7 @@ impl WriteSpec {
                 .then_some(config.retention),
             statement: String::new(),
             outcome: Outcome::default(),
+            preview: None,
         }
     }
 
@@ -64,24 +74,34 @@ impl WriteSpec {
             Operation::Create => "create",
             Operation::Replace => "replace",
             Operation::Append => "append",
+            Operation::Overwrite(_) if self.scope.is_some() => "overwrite scope",
             Operation::Overwrite(Coverage::Written) => "overwrite dynamic",
             Operation::Overwrite(Coverage::Matching(_)) => "overwrite static",
         }
     }
 }
 
-/// What the commit of a plan did, told to the statement layer. Clones share it.
-#[derive(Clone, Debug, Default)]
-pub struct Outcome(Arc<Mutex<Option<Committed>>>);
+/// What the commit of a plan did.
+pub type Outcome = Told<Committed>;
 
-impl Outcome {
-    /// Notes what the last commit did.
-    pub fn set(&self, committed: Committed) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(committed);
+/// What a plan has to say to the statement layer once it has run. Clones share it.
+#[derive(Clone, Debug)]
+pub struct Told<T>(Arc<Mutex<Option<T>>>);
+
+impl<T> Default for Told<T> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<T: Clone> Told<T> {
+    /// Says it; only the last counts.
+    pub fn set(&self, what: T) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
     }
 
-    /// What the last commit did; none before the plan has run to its end.
-    pub fn get(&self) -> Option<Committed> {
+    /// What was said last; none before the plan has run to its end.
+    pub fn get(&self) -> Option<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

@@ -15,7 +15,7 @@ use crate::execution::Execution;
 use crate::lake::{Lake, LakeSchema};
 use crate::session::SessionRef;
 use crate::token::Steps;
-use crate::{Error, Result, path_table, run, statement};
+use crate::{Error, Result, functions, path_table, run, statement};
 
 /// How a context is set up.
 #[derive(Debug, Clone)]
@@ -150,5 +150,6 @@ fn session(
     let catalog = MemoryCatalogProvider::new();
     catalog.register_schema(SCHEMA, Arc::clone(schema) as _)?;
     session.register_catalog(CATALOG, Arc::new(catalog));
+    functions::register(&session);
     Ok(session)
 }

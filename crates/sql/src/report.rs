@@ -1,5 +1,6 @@
 //! What a write says afterwards.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use partwise_commit::{Committed, PartitionColumn, Token};
@@ -16,8 +17,19 @@ pub struct WriteReport {
     pub partition_columns: Vec<PartitionColumn>,
     /// The token the write carried.
     pub token: Option<Token>,
+    /// For a RESTORE, what it went back to.
+    pub restored: Option<RestoredTo>,
     /// From the statement's start to the published version.
     pub elapsed: Duration,
+}
+
+/// Where a RESTORE went back to.
+#[derive(Debug, Clone)]
+pub struct RestoredTo {
+    /// The version whose content the table has again.
+    pub version: u64,
+    /// The tokens of the writes that were taken back: their runs will be applied again.
+    pub taken_back: Vec<Token>,
 }
 
 /// Partitions that are spelled out in the commit line; beyond, they are counted.
@@ -41,13 +53,27 @@ impl WriteReport {
             parts.push(counted(done.files_added as u64, "file"));
             parts.push(bytes(done.bytes_added));
         }
+        parts.extend(self.taken_back());
         parts.push(format!("{:.2} s", self.elapsed.as_secs_f64()));
-        format!("version {}: {}", done.version, parts.join(", "))
+        let restored =
+            self.restored.as_ref().map(|to| format!("version {} restored, ", to.version));
+        format!("version {}: {}{}", done.version, restored.unwrap_or_default(), parts.join(", "))
+    }
+
+    /// `took back nightly run 7`: each job's runs once.
+    fn taken_back(&self) -> Option<String> {
+        let tokens = &self.restored.as_ref()?.taken_back;
+        let runs: BTreeSet<(&str, u64)> = tokens.iter().map(|t| (t.job.as_str(), t.run)).collect();
+        let runs: Vec<String> = runs.iter().map(|(job, run)| format!("{job} run {run}")).collect();
+        (!runs.is_empty()).then(|| format!("took back {}", runs.join(", ")))
     }
 
     fn what(&self) -> String {
         if self.committed.replayed {
             return "already applied by this job and run, nothing changed".to_owned();
+        }
+        if self.committed.existed {
+            return "the partition exists, nothing changed".to_owned();
         }
         if self.partition_columns.is_empty() {
             return match self.committed.partitions.first() {
@@ -111,6 +137,8 @@ impl WriteReport {
             "table": self.target,
             "version": done.version,
             "token": self.token,
+            "restored_version": self.restored.as_ref().map(|to| to.version),
+            "taken_back": self.restored.as_ref().map(|to| &to.taken_back),
             "replayed": done.replayed,
             "count": done.rows_added,
             "rows_removed": done.rows_removed,
@@ -182,6 +210,7 @@ mod tests {
             committed,
             partition_columns: vec![PartitionColumn::new("pickup_month", PartitionType::Text)],
             token: None,
+            restored: None,
             elapsed: Duration::from_millis(420),
         }
     }

@@ -1,13 +1,17 @@
 //! The scans of a plan: which tables of ours they read, and what they read of them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use datafusion::catalog::TableProvider;
 use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::source_as_provider;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
+use partwise_commit::Table;
 use partwise_table::{PartwiseSource, PartwiseTable};
 
 use crate::Result;
@@ -52,25 +56,62 @@ fn add(plan: &Arc<dyn ExecutionPlan>, totals: &mut Option<ScanTotals>) {
 /// The tables of ours that a query reads, subqueries included.
 pub(crate) fn tables_of(plan: &LogicalPlan) -> Result<Vec<PartwiseTable>> {
     let mut tables = Vec::new();
-    plan.apply_with_subqueries(|node| {
-        if let LogicalPlan::TableScan(scan) = node
-            && let Ok(provider) = source_as_provider(&scan.source)
-            && let Some(table) = provider.as_ref().downcast_ref::<PartwiseTable>()
-        {
-            tables.push(table.clone());
-        }
-        Ok(TreeNodeRecursion::Continue)
+    each_provider(plan, &mut |provider| {
+        tables.extend(provider.downcast_ref::<PartwiseTable>().cloned());
     })?;
     Ok(tables)
 }
 
-/// Whether two tables are one, by their real paths.
-pub(crate) fn is_same(a: &PartwiseTable, b: &PartwiseTable) -> bool {
-    let real = |table: &PartwiseTable| {
-        let shown = table.location().display();
-        std::fs::canonicalize(&shown).map_or(shown, |path| path.display().to_string())
-    };
-    real(a) == real(b)
+fn each_provider(plan: &LogicalPlan, visit: &mut dyn FnMut(&dyn TableProvider)) -> Result<()> {
+    plan.apply_with_subqueries(|node| {
+        if let LogicalPlan::TableScan(scan) = node
+            && let Ok(provider) = source_as_provider(&scan.source)
+        {
+            visit(provider.as_ref());
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
+}
+
+/// The version of `target` that a query reads, 0 without a log; none if it doesn't read it.
+///
+/// It is read under whatever name: another table's, a view's, a link's, a directory or a file in
+/// it. What is read later than this is at least as new.
+pub(crate) async fn version_read(plan: &LogicalPlan, target: &Table) -> Result<Option<u64>> {
+    let written = real_path(&target.location().display());
+    let reads = paths_of(plan)?.iter().any(|read| {
+        let read = real_path(read);
+        read.starts_with(&written) || written.starts_with(&read)
+    });
+    match reads {
+        true => Ok(Some(target.describe().await?.version.unwrap_or(0))),
+        false => Ok(None),
+    }
+}
+
+/// Where the tables and files that a query reads lie, subqueries included.
+fn paths_of(plan: &LogicalPlan) -> Result<Vec<String>> {
+    let mut paths = Vec::new();
+    each_provider(plan, &mut |provider| {
+        if let Some(table) = provider.downcast_ref::<PartwiseTable>() {
+            // What was stays as it was, whoever commits.
+            paths.extend((!table.is_past()).then(|| table.location().display()));
+        } else if let Some(files) = provider.downcast_ref::<ListingTable>() {
+            paths.extend(files.table_paths().iter().map(local_path));
+        }
+    })?;
+    Ok(paths)
+}
+
+fn local_path(url: &ListingTableUrl) -> String {
+    let path = url.get_url().to_file_path();
+    path.map_or_else(|()| url.as_str().to_owned(), |path| path.display().to_string())
+}
+
+/// Links resolved, where there is such a path on the disk.
+fn real_path(shown: &str) -> PathBuf {
+    std::fs::canonicalize(shown).unwrap_or_else(|_| PathBuf::from(shown))
 }
 
 /// Whether the scans of one statement saw different versions of a table: it has to be planned

@@ -10,7 +10,7 @@ use datafusion::common::{Column, DFSchema, ScalarValue};
 use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Cast, ColumnarValue, Expr, LogicalPlan};
-use datafusion::physical_expr::create_physical_expr;
+use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
 
 use crate::{Error, Result};
 
@@ -191,7 +191,14 @@ pub fn exact(literal: &Expr, to: &DataType) -> Result<ScalarValue> {
 fn evaluate(literal: &Expr) -> Result<ScalarValue> {
     let schema = DFSchema::empty();
     let planning = PhysicalPlanningContext::default();
-    let physical = create_physical_expr(literal, &schema, &ExecutionProps::new(), &planning)?;
+    value_of(create_physical_expr(literal, &schema, &ExecutionProps::new(), &planning)?.as_ref())
+}
+
+/// The value of an expression without columns.
+///
+/// # Errors
+/// An expression that fails.
+pub fn value_of(physical: &dyn PhysicalExpr) -> Result<ScalarValue> {
     let options = RecordBatchOptions::new().with_row_count(Some(1));
     let row = RecordBatch::try_new_with_options(Schema::empty().into(), vec![], &options)?;
     match physical.evaluate(&row)? {

@@ -109,7 +109,7 @@ pub async fn plan(state: &SessionState, copy: &CopyToStatement) -> Result<Option
     }
     spec.options = spec.options.with_options(&options, &schema, &["mode"])?;
     let name = TableReference::bare(copy.target.as_str());
-    Ok(Some(PlannedWrite::new(&name, table, schema, spec, rows)?))
+    Ok(Some(PlannedWrite::new(&name, table, schema, spec, rows).await?))
 }
 
 fn same_layout(existing: &PartwiseTable, copy: &CopyToStatement) -> Result<TableSchema> {

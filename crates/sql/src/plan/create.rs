@@ -82,7 +82,8 @@ pub async fn plan(
     let mut spec = write_spec(state, operation(create), &table)?;
     spec.properties = create.options.iter().cloned().collect();
     spec.options = spec.options.with_options(&spec.properties, &schema, &TABLE_PROPERTIES)?;
-    Ok(Created::Filled(Box::new(PlannedWrite::new(name, table, schema, spec, rows)?)))
+    let write = PlannedWrite::new(name, table, schema, spec, rows).await?;
+    Ok(Created::Filled(Box::new(write)))
 }
 
 /// What a CREATE does to the table in the log.

@@ -1,23 +1,21 @@
 //! `INSERT INTO` and `INSERT OVERWRITE` on a table of ours.
 
-use std::sync::Arc;
-
-use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
-use partwise_commit::{Operation, Table};
+use partwise_commit::{IfExists, Operation, Preview, Table, TableSchema};
 use partwise_table::PartwiseTable;
 use partwise_table::config::PartwiseConfig;
-use partwise_table::write::spec::WriteSpec;
+use partwise_table::write::spec::{Told, WriteSpec};
 
 use super::columns::{Order, project};
 use super::query::{plan_as_is, plan_query};
 use super::spec::PartitionSpec;
 use super::target::PlannedWrite;
 use crate::statement::Insert;
-use crate::{Error, Result, scans, token};
+use crate::{Error, Result, token};
 
-/// Plans an INSERT into a table of ours.
+/// Plans an INSERT into a table of ours; with a place for a preview, one that commits nothing. None
+/// where it says IF NOT EXISTS and the partition is there: the query isn't planned.
 ///
 /// # Errors
 /// Whatever is wrong with the clause, the columns or the query; nothing has been touched.
@@ -26,13 +24,8 @@ pub async fn plan(
     insert: &Insert,
     name: &TableReference,
     table: &PartwiseTable,
-) -> Result<PlannedWrite> {
-    if insert.if_not_exists {
-        return Err(Error::unsupported(
-            "INSERT .. IF NOT EXISTS is not part of this version: SHOW PARTITIONS tells which are \
-             there",
-        ));
-    }
+    preview: Option<Told<Preview>>,
+) -> Result<Option<PlannedWrite>> {
     if insert.by_name && !insert.columns.is_empty() {
         return Err(Error::invalid("BY NAME and a column list exclude each other"));
     }
@@ -42,6 +35,11 @@ pub async fn plan(
         Some(items) => PartitionSpec::new(state, schema, items)?,
         None => PartitionSpec::default(),
     };
+    check_if_not_exists(insert, &spec, schema)?;
+    let previews = preview.is_some();
+    if insert.if_not_exists && !previews && exists(state, table, &spec).await? {
+        return Ok(None);
+    }
     let operation = spec.operation(schema, insert.overwrite, config.partition_overwrite_mode)?;
     let query = insert.query.as_ref().clone();
     let (rows, order) = match (insert.by_name, insert.columns.is_empty()) {
@@ -53,11 +51,33 @@ pub async fn plan(
     let mut write = write_spec(state, operation, table.table())?;
     write.options = write.options.with_properties(&described.properties, schema)?;
     write.constants = spec.shown(schema);
-    if scans::tables_of(&rows)?.iter().any(|read| scans::is_same(read, table)) {
-        write.read_version = Some(described.version.unwrap_or(0));
+    write.scope = spec.scope.clone();
+    if insert.if_not_exists {
+        write.if_exists = IfExists::Keep;
     }
+    write.preview = preview;
     let rows = project(rows, schema, &spec, order)?;
-    PlannedWrite::new(name, table.table().clone(), schema.clone(), write, rows)
+    let table = table.table().clone();
+    Ok(Some(PlannedWrite::new(name, table, schema.clone(), write, rows).await?))
+}
+
+/// Whether the partition of the constants holds a file.
+async fn exists(state: &SessionState, table: &PartwiseTable, spec: &PartitionSpec) -> Result<bool> {
+    let columns = table.table_schema().partition_columns();
+    let named = spec.named(state, columns)?;
+    let found = table.table().snapshot(columns, named.as_ref()).await?;
+    Ok(found.partitions.iter().any(|partition| !partition.files.is_empty()))
+}
+
+fn check_if_not_exists(insert: &Insert, spec: &PartitionSpec, schema: &TableSchema) -> Result<()> {
+    let one_partition = insert.overwrite && spec.names_all(schema.partition_columns());
+    match !insert.if_not_exists || (one_partition && insert.partition.is_some()) {
+        true => Ok(()),
+        false => Err(Error::invalid(
+            "IF NOT EXISTS goes with INSERT OVERWRITE and a constant for every partition column: it \
+             asks whether that one partition is there",
+        )),
+    }
 }
 
 /// The part of a write that comes from the session.
@@ -70,9 +90,4 @@ pub fn write_spec(state: &SessionState, operation: Operation, table: &Table) -> 
     spec.token = token::next_token(state, &table.location().display())?;
     spec.statement = token::text(state);
     Ok(spec)
-}
-
-/// A provider as one of ours.
-pub fn as_partwise(provider: &Arc<dyn TableProvider>) -> Option<&PartwiseTable> {
-    provider.as_ref().downcast_ref::<PartwiseTable>()
 }

@@ -11,6 +11,7 @@ pub(crate) mod copy;
 pub(crate) mod create;
 pub(crate) mod insert;
 pub(crate) mod query;
+pub(crate) mod scope;
 pub(crate) mod spec;
 pub(crate) mod target;
 

@@ -1,32 +1,42 @@
 //! `PARTITION (..)`: from its items to typed constants, checked against the table.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::{Operator, lit};
+use datafusion::physical_expr::PhysicalExpr;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::sql::sqlparser::ast::{Expr as SQLExpr, ExprWithAlias};
-use partwise_commit::{Coverage, Operation, PartitionColumn, TableSchema, partition_path};
+use partwise_commit::{
+    Coverage, Operation, PartitionColumn, PartitionSelector, Scope, TableSchema, partition_path,
+};
 use partwise_table::config::OverwriteMode;
-use partwise_table::partition_value;
+use partwise_table::{partition_scope, partition_value};
 
 use super::assign;
+use super::scope::condition;
 use crate::statement::PartitionItem;
 use crate::{Error, Result};
 
 /// What a statement says of the partitions it writes.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct PartitionSpec {
     /// Constants by the index of their partition column.
     pub constants: BTreeMap<usize, ScalarValue>,
+    /// The partitions that the statement declares, where it has a predicate.
+    pub scope: Option<Scope>,
 }
 
 impl PartitionSpec {
     /// Checks a clause against a table's partition columns.
     ///
     /// # Errors
-    /// An unknown or repeated column, one left out, a constant behind a dynamic column, a value
-    /// that doesn't fit its type or can't be told from NULL, a predicate.
+    /// An unknown or repeated column, one left out (unless a predicate says what is written), a
+    /// constant behind a dynamic column, a value that doesn't fit its type or can't be told from
+    /// NULL, a predicate that doesn't decide on partitions.
     pub fn new(
         state: &SessionState,
         schema: &TableSchema,
@@ -39,6 +49,7 @@ impl PartitionSpec {
             ));
         }
         let mut named: BTreeMap<usize, Option<ScalarValue>> = BTreeMap::new();
+        let mut predicates = Vec::new();
         for item in items {
             let (index, constant) = match item {
                 PartitionItem::Dynamic(name) => (find(columns, &name.value)?, None),
@@ -47,11 +58,8 @@ impl PartitionSpec {
                     (index, Some(constant(state, &columns[index], value)?))
                 }
                 PartitionItem::Predicate(predicate) => {
-                    return Err(Error::unsupported(format!(
-                        "PARTITION ({predicate}): a predicate as the scope is not part of this \
-                         version; name one partition with column = constant, or run the statement \
-                         once for each"
-                    )));
+                    predicates.push(predicate);
+                    continue;
                 }
             };
             if named.insert(index, constant).is_some() {
@@ -59,9 +67,57 @@ impl PartitionSpec {
                 return Err(Error::invalid(format!("PARTITION names {name} twice")));
             }
         }
+        if !predicates.is_empty() {
+            // The scope says what is written; a column that isn't named comes from the query.
+            for index in 0..columns.len() {
+                named.entry(index).or_insert(None);
+            }
+        }
         check_complete(columns, &named)?;
         let constants = named.into_iter().filter_map(|(i, v)| v.map(|v| (i, v))).collect();
-        Ok(Self { constants })
+        let mut spec = Self { constants, scope: None };
+        if !predicates.is_empty() {
+            let shown = spec.texts(columns).chain(predicates.iter().map(ToString::to_string));
+            let shown = shown.collect::<Vec<_>>().join(" AND ");
+            spec.scope = Some(Scope::new(spec.selector(state, columns, &predicates)?, shown));
+        }
+        Ok(spec)
+    }
+
+    /// The partitions that equal the constants.
+    ///
+    /// # Errors
+    /// None that a checked clause can give.
+    pub fn named(
+        &self,
+        state: &SessionState,
+        columns: &[PartitionColumn],
+    ) -> Result<Arc<dyn PartitionSelector>> {
+        self.selector(state, columns, &[])
+    }
+
+    fn texts(&self, columns: &[PartitionColumn]) -> impl Iterator<Item = String> {
+        self.constants.iter().map(|(index, value)| format!("{} = {value}", columns[*index].name))
+    }
+
+    /// The partitions that equal the constants and for which the predicates are true.
+    fn selector(
+        &self,
+        state: &SessionState,
+        columns: &[PartitionColumn],
+        predicates: &[&SQLExpr],
+    ) -> Result<Arc<dyn PartitionSelector>> {
+        let mut conditions: Vec<Arc<dyn PhysicalExpr>> = Vec::new();
+        for (index, value) in &self.constants {
+            let column = Arc::new(Column::new(&columns[*index].name, *index));
+            let value = Arc::new(Literal::new(value.clone()));
+            let equals = BinaryExpr::new(column, Operator::IsNotDistinctFrom, value);
+            conditions.push(Arc::new(equals));
+        }
+        for predicate in predicates {
+            conditions.push(condition(state, columns, predicate)?);
+        }
+        Ok(partition_scope(columns, &conditions)?)
     }
 
     /// The constants as EXPLAIN shows them: column and value.
@@ -70,7 +126,7 @@ impl PartitionSpec {
         self.constants.iter().map(|(i, v)| (columns[*i].name.clone(), v.to_string())).collect()
     }
 
-    /// What the statement does to the table, by its mode.
+    /// What the statement does to the table, by its mode. A scope says itself what is replaced.
     ///
     /// # Errors
     /// A constant that isn't a value of its column.
@@ -88,11 +144,15 @@ impl PartitionSpec {
         for (index, value) in &self.constants {
             matching.push((*index, partition_value(&columns[*index].ty, value)?));
         }
-        let whole = matching.len() == columns.len();
         Ok(Operation::Overwrite(match mode {
-            OverwriteMode::Dynamic if !whole => Coverage::Written,
+            OverwriteMode::Dynamic if !self.names_all(columns) => Coverage::Written,
             _ => Coverage::Matching(matching),
         }))
+    }
+
+    /// Whether every partition column is a constant.
+    pub fn names_all(&self, columns: &[PartitionColumn]) -> bool {
+        self.constants.len() == columns.len()
     }
 }
 
@@ -152,6 +212,11 @@ fn constant(state: &SessionState, column: &PartitionColumn, sql: &SQLExpr) -> Re
 
 fn evaluate(state: &SessionState, sql: &SQLExpr, to: &DataType) -> Result<ScalarValue> {
     let with_alias = ExprWithAlias { expr: sql.clone(), alias: None };
-    let expr = state.create_logical_expr_from_sql_expr(with_alias, &DFSchema::empty())?;
-    assign::exact(&expr, to)
+    let none = DFSchema::empty();
+    let expr = state.create_logical_expr_from_sql_expr(with_alias, &none)?;
+    if expr.is_volatile() {
+        return Err(Error::invalid("it answers differently each time it is asked"));
+    }
+    let given = assign::value_of(state.create_physical_expr(expr, &none)?.as_ref())?;
+    assign::exact(&lit(given), to)
 }

@@ -16,7 +16,7 @@ use partwise_commit::{PartitionColumn, Table, TableSchema, Token};
 use partwise_table::write::plan_write;
 use partwise_table::write::spec::{Outcome, WriteSpec};
 
-use crate::Result;
+use crate::{Result, scans};
 
 /// A statement that writes, planned: running the plan does it.
 #[derive(Debug, Clone)]
@@ -36,14 +36,16 @@ pub(crate) struct PlannedWrite {
 }
 
 impl PlannedWrite {
-    /// Puts a write of `rows` (already in declared order) on top of them.
-    pub fn new(
+    /// Puts a write of `rows` (already in declared order) on top of them. Where they come from the
+    /// table itself, a later commit to it will be a conflict.
+    pub async fn new(
         target: &TableReference,
         table: Table,
         schema: TableSchema,
-        spec: WriteSpec,
+        mut spec: WriteSpec,
         rows: LogicalPlan,
     ) -> Result<Self> {
+        spec.read_version = scans::version_read(&rows, &table).await?;
         let outcome = spec.outcome.clone();
         let token = spec.token.clone();
         let location = table.location().display();

@@ -9,11 +9,11 @@ use partwise_commit::{Change, Location, Table, TableSchema};
 use partwise_table::config::PartwiseConfig;
 use partwise_table::{FooterRowCounter, OpenOptions, PartwiseTable};
 
-use super::{Planned, lookup, plan_datafusion, reference_of, reparse};
+use super::{Planned, plan_datafusion, reparse};
 use crate::context::{CATALOG, SCHEMA};
 use crate::plan::create::{Created, declared_schema};
 use crate::statement::CreateTable;
-use crate::{Error, PartwiseContext, Result, path_table, plan};
+use crate::{Error, PartwiseContext, Result, lookup, path_table, plan};
 
 /// `CREATE TABLE`, with or without `AS`.
 pub async fn create_table(
@@ -22,7 +22,7 @@ pub async fn create_table(
     create: &CreateTable,
     sql: &str,
 ) -> Result<Planned> {
-    let name = reference_of(&create.name.to_string());
+    let name = lookup::reference(&create.name.to_string());
     check_schema(&name)?;
     let in_lake = match &create.location {
         Some(_) => None,
@@ -172,7 +172,7 @@ pub async fn create_external(
         let statement = DFStatement::CreateExternalTable(create.clone());
         return plan_datafusion(context, state, statement).await;
     }
-    let name = reference_of(&create.name.to_string());
+    let name = lookup::reference(&create.name.to_string());
     if context.schema().is_of_session(name.table()) && !create.or_replace {
         return match create.if_not_exists {
             true => Ok(Planned::Done(Some(format!("{name} exists, nothing was done")))),
@@ -259,7 +259,7 @@ pub async fn drop_table(
     if_exists: bool,
     purge: bool,
 ) -> Result<Planned> {
-    let reference = reference_of(name);
+    let reference = lookup::reference(name);
     check_schema(&reference)?;
     if context.schema().is_of_session(reference.table()) {
         if purge {
@@ -286,7 +286,7 @@ pub async fn drop_table(
             location.display()
         ))),
         _ if if_exists => Ok(Planned::Done(None)),
-        _ => match lookup(context, &reference).await {
+        _ => match lookup::find(&context.session().state(), &reference).await {
             Ok(Some(_)) | Err(_) => Err(Error::invalid(format!("{name} can't be dropped"))),
             Ok(None) => Err(Error::invalid(format!("there is no table {name}"))),
         },

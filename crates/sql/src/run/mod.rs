@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::catalog::TableProvider;
-use datafusion::common::TableReference;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
@@ -19,9 +17,13 @@ use crate::report::WriteReport;
 use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Statement};
 use crate::token::StatementText;
-use crate::{Error, ErrorKind, PartwiseContext, Result, explain, names, plan, scans, show};
+use crate::{
+    Error, ErrorKind, PartwiseContext, Result, explain, functions, lookup, names, plan, scans, show,
+};
 
 mod ddl;
+mod preview;
+mod restore;
 
 use ddl::Registration;
 
@@ -36,6 +38,8 @@ enum Planned {
     Query { plan: LogicalPlan, state: Box<SessionState>, explains: bool, notes: Vec<String> },
     /// Rows that are there already.
     Batch(RecordBatch),
+    /// A write that has happened while it was planned: it has no rows of a query to wait for.
+    Wrote(Box<WriteReport>),
     /// Done, with a message for the prompt.
     Done(Option<String>),
 }
@@ -95,7 +99,7 @@ pub(crate) async fn frame(
         Planned::Write(write, _) => Ok(DataFrame::new(state, write.plan)),
         Planned::Query { plan, state, .. } => Ok(DataFrame::new(*state, plan)),
         Planned::Batch(batch) => Ok(context.session().read_batch(batch)?),
-        Planned::Done(_) => Ok(context.session().read_empty()?),
+        Planned::Wrote(_) | Planned::Done(_) => Ok(context.session().read_empty()?),
     }
 }
 
@@ -127,10 +131,14 @@ async fn plan_statement(
         Statement::DropTable { name, if_exists, purge } => {
             ddl::drop_table(context, &name.to_string(), *if_exists, *purge).await
         }
-        Statement::ShowPartitions(name) => {
-            let (_, table) = table_of(context, &name.to_string()).await?;
-            let table = plan::insert::as_partwise(&table).ok_or_else(|| not_ours(name))?;
-            Ok(Planned::Batch(show::partitions(state, table).await?))
+        Statement::Show(about, name) => {
+            let found = lookup::table(state, &lookup::reference(&name.to_string())).await?;
+            let table = lookup::ours(name, &found)?;
+            Ok(Planned::Batch(functions::show(*about, state, table).await?))
+        }
+        Statement::Preview(insert) => Ok(Planned::Batch(preview::preview(state, insert).await?)),
+        Statement::Restore(restore) => {
+            Ok(Planned::Wrote(Box::new(restore::restore(state, restore, Instant::now()).await?)))
         }
         Statement::ShowTables => Ok(Planned::Batch(show::tables(context.table_names().await?)?)),
         Statement::Explain(explain) => plan_explain(context, state, explain, sql).await,
@@ -148,62 +156,25 @@ async fn plan_insert(
     insert: &Insert,
     sql: &str,
 ) -> Result<Planned> {
-    let (name, provider) = table_of(context, &insert.table.to_string()).await?;
-    if let Some(table) = plan::insert::as_partwise(&provider) {
-        let write = plan::insert::plan(state, insert, &name, table).await?;
-        return Ok(Planned::Write(Box::new(write), None));
+    let name = lookup::reference(&insert.table.to_string());
+    let provider = lookup::table(state, &name).await?;
+    if let Ok(table) = lookup::ours(&name, &provider) {
+        return Ok(match plan::insert::plan(state, insert, &name, table, None).await? {
+            Some(write) => Planned::Write(Box::new(write), None),
+            None => Planned::Done(Some("the partition exists, nothing was done".to_owned())),
+        });
     }
     let memory = provider.as_ref().is::<datafusion::datasource::MemTable>();
     if insert.overwrite || insert.partition.is_some() || !memory {
-        return Err(not_ours(&insert.table));
+        return Err(lookup::not_ours(&insert.table));
     }
     plan_datafusion(context, state, reparse(sql)?).await
-}
-
-fn not_ours(name: &dyn std::fmt::Display) -> Error {
-    Error::invalid(format!(
-        "{name} is a view, a file or a glob, not a table of Parquet files in a directory: nothing can \
-         be written to it"
-    ))
 }
 
 /// A statement as DataFusion's own parser reads it.
 fn reparse(sql: &str) -> Result<DFStatement> {
     let mut statements = datafusion::sql::parser::DFParser::parse_sql(sql)?;
     statements.pop_front().ok_or_else(|| Error::invalid("an empty statement"))
-}
-
-/// Finds a table by its name as SQL spells it.
-async fn table_of(
-    context: &PartwiseContext,
-    name: &str,
-) -> Result<(TableReference, Arc<dyn TableProvider>)> {
-    let reference = reference_of(name);
-    if let Some(found) = lookup(context, &reference).await? {
-        return Ok((reference, found));
-    }
-    let mut known = context.table_names().await?;
-    known.truncate(20);
-    Err(Error::invalid(match known.is_empty() {
-        true => format!("there is no table {name}, and no other: CREATE TABLE makes one"),
-        false => format!("there is no table {name}; there are {}", known.join(", ")),
-    }))
-}
-
-/// A name as SQL spells it; in single quotes, a path.
-fn reference_of(name: &str) -> TableReference {
-    match name.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
-        Some(path) => TableReference::bare(path.replace("''", "'")),
-        None => TableReference::parse_str(name),
-    }
-}
-
-async fn lookup(
-    context: &PartwiseContext,
-    reference: &TableReference,
-) -> Result<Option<Arc<dyn TableProvider>>> {
-    let provider = context.session().state().schema_for_ref(reference.clone())?;
-    Ok(provider.table(reference.table()).await?)
 }
 
 async fn plan_explain(
@@ -283,6 +254,7 @@ async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Executio
             let stream = context.session().read_batch(batch)?.execute_stream().await?;
             Ok(Execution::Rows(Rows::new(stream, ScanSummary::default())))
         }
+        Planned::Wrote(report) => Ok(Execution::Wrote(report)),
         Planned::Done(message) => Ok(Execution::Done(message)),
         Planned::Write(..) => Err(Error::new(ErrorKind::Internal, "a write is run, not read")),
     }
@@ -320,6 +292,7 @@ async fn write_now(
         committed,
         partition_columns: write.partition_columns,
         token: write.token,
+        restored: None,
         elapsed: started.elapsed(),
     })
 }

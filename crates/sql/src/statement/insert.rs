@@ -1,5 +1,8 @@
+use std::ops::ControlFlow;
+
+use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
 use datafusion::sql::sqlparser::ast::{
-    BinaryOperator, Expr, Ident, ObjectName, Query, With, helpers::attached_token::AttachedToken,
+    BinaryOperator, Expr, Ident, ObjectName, Query, With, visit_expressions,
 };
 use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
@@ -29,7 +32,7 @@ pub struct Insert {
 pub enum PartitionItem {
     /// `column`: its values come from the query.
     Dynamic(Ident),
-    /// `column = constant`.
+    /// `column = constant`: an expression without columns.
     Constant(Ident, Expr),
     /// Any other predicate: a declared scope.
     Predicate(Expr),
@@ -133,15 +136,18 @@ fn item(expr: Expr) -> PartitionItem {
     }
 }
 
-/// A literal, perhaps with a sign or a type: no column, no query.
+/// No column and no query in it: the same for every row.
 fn is_constant(expr: &Expr) -> bool {
-    match expr {
-        Expr::Value(_) | Expr::TypedString(_) => true,
-        Expr::UnaryOp { expr, .. } | Expr::Cast { expr, .. } | Expr::Nested(expr) => {
-            is_constant(expr)
-        }
-        _ => false,
-    }
+    let found = visit_expressions(expr, |part| match part {
+        Expr::Identifier(_)
+        | Expr::CompoundIdentifier(_)
+        | Expr::CompoundFieldAccess { .. }
+        | Expr::Subquery(_)
+        | Expr::Exists { .. }
+        | Expr::InSubquery { .. } => ControlFlow::Break(()),
+        _ => ControlFlow::Continue(()),
+    });
+    found.is_continue()
 }
 
 #[cfg(test)]
@@ -167,6 +173,18 @@ mod tests {
         assert!(matches!(&items[2], PartitionItem::Constant(..)));
         assert!(matches!(&items[3], PartitionItem::Constant(..)));
         assert!(matches!(&items[4], PartitionItem::Predicate(_)));
+    }
+
+    #[test]
+    fn an_expression_without_columns_is_a_constant() {
+        let found = insert(
+            "INSERT INTO t PARTITION (a = upper('x') || 'y', b = c, d = (SELECT 1), e = current_date) SELECT 1",
+        );
+        let items = found.partition.unwrap();
+        assert!(matches!(&items[0], PartitionItem::Constant(..)));
+        assert!(matches!(&items[1], PartitionItem::Predicate(_)));
+        assert!(matches!(&items[2], PartitionItem::Predicate(_)));
+        assert!(matches!(&items[3], PartitionItem::Constant(..)));
     }
 
     #[test]

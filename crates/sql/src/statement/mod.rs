@@ -7,9 +7,11 @@
 mod create;
 mod insert;
 mod refused;
+mod restore;
 
 pub use create::CreateTable;
 pub use insert::{Insert, PartitionItem};
+pub use restore::Restore;
 
 use datafusion::sql::parser::{
     CopyToStatement, CreateExternalTable, DFParserBuilder, ExplainStatement, ResetStatement,
@@ -21,6 +23,7 @@ use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 
+use crate::functions::About;
 use crate::{Error, Result};
 
 /// A statement, sorted by who plans it.
@@ -36,8 +39,12 @@ pub enum Statement {
     Copy(Box<CopyToStatement>),
     /// `DROP TABLE [IF EXISTS] t [PURGE]`.
     DropTable { name: ObjectName, if_exists: bool, purge: bool },
-    /// `SHOW PARTITIONS t`.
-    ShowPartitions(ObjectName),
+    /// `SHOW PARTITIONS t`, `DESCRIBE HISTORY t`.
+    Show(About, ObjectName),
+    /// `PREVIEW INSERT ..`.
+    Preview(Box<Insert>),
+    /// `RESTORE TABLE t TO VERSION n`.
+    Restore(Restore),
     /// `SHOW TABLES`.
     ShowTables,
     /// `EXPLAIN` around a statement of ours.
@@ -89,6 +96,9 @@ fn parse_ours(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
             Keyword::CREATE => create::parse(p)?.map(|c| Statement::CreateTable(Box::new(c))),
             Keyword::SHOW => parse_show(p)?,
             Keyword::EXPLAIN => parse_explain(p)?,
+            Keyword::DESCRIBE | Keyword::DESC => parse_history(p)?,
+            _ if is_word(p, "PREVIEW") => parse_preview(p)?,
+            _ if is_word(p, "RESTORE") => Some(Statement::Restore(restore::parse(p)?)),
             _ => None,
         },
         _ => None,
@@ -110,7 +120,26 @@ fn parse_show(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
         return Ok(None);
     }
     p.next_token();
-    Ok(Some(Statement::ShowPartitions(p.parse_object_name(false)?)))
+    Ok(Some(Statement::Show(About::Partitions, p.parse_object_name(false)?)))
+}
+
+/// `DESCRIBE HISTORY t`; a table of that name is described by DataFusion.
+fn parse_history(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
+    p.next_token();
+    let names_table = matches!(p.peek_nth_token_ref(1).token, Token::EOF | Token::SemiColon);
+    if !is_word(p, "HISTORY") || names_table {
+        return Ok(None);
+    }
+    p.next_token();
+    Ok(Some(Statement::Show(About::History, p.parse_object_name(false)?)))
+}
+
+fn parse_preview(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
+    p.next_token();
+    match insert::parse(p)? {
+        Some(insert) => Ok(Some(Statement::Preview(Box::new(insert)))),
+        None => p.expected_ref("INSERT after PREVIEW", p.peek_token_ref()),
+    }
 }
 
 fn parse_explain(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
@@ -219,7 +248,11 @@ mod tests {
             ("CREATE VIEW v AS SELECT 1", "DataFusion"),
             ("COPY (SELECT 1) TO 'd/' STORED AS PARQUET", "Copy"),
             ("DROP TABLE IF EXISTS t PURGE", "DropTable"),
-            ("SHOW PARTITIONS t;", "ShowPartitions"),
+            ("SHOW PARTITIONS t;", "Show"),
+            ("DESCRIBE HISTORY t", "Show"),
+            ("DESCRIBE history", "DataFusion"),
+            ("PREVIEW INSERT OVERWRITE t SELECT 1", "Preview"),
+            ("RESTORE TABLE t TO VERSION 3", "Restore"),
             ("SHOW TABLES", "ShowTables"),
             ("EXPLAIN ANALYZE INSERT INTO t SELECT 1", "Explain"),
             ("EXPLAIN SELECT 1", "DataFusion"),
@@ -235,9 +268,6 @@ mod tests {
         for (sql, word) in [
             ("OPTIMIZE t", "OPTIMIZE"),
             ("VACUUM t RETAIN 5 HOURS", "VACUUM"),
-            ("PREVIEW INSERT INTO t SELECT 1", "PREVIEW"),
-            ("RESTORE TABLE t TO VERSION 1", "RESTORE"),
-            ("DESCRIBE HISTORY t", "DESCRIBE HISTORY"),
             ("ALTER TABLE t ADD COLUMN c INT", "ALTER"),
             ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "MERGE"),
         ] {

@@ -4,13 +4,10 @@ use datafusion::sql::sqlparser::tokenizer::Token;
 use crate::{Error, Result};
 
 /// Statements that this version doesn't have, by their first words, and what does the job today.
-const REFUSED: [(&[&str], &str); 12] = [
-    (&["PREVIEW"], "EXPLAIN shows what a write would target, without doing it"),
-    (&["RESTORE"], "run the job that wrote the wanted rows again"),
+const REFUSED: [(&[&str], &str); 9] = [
     (&["OPTIMIZE"], "INSERT OVERWRITE t PARTITION (..) SELECT .. FROM t rewrites a partition"),
     (&["VACUUM"], "each commit sweeps what dead writers left and what is past the retention"),
     (&["MSCK"], "there is nothing to repair: the directory's listing is the truth"),
-    (&["DESCRIBE", "HISTORY"], "SHOW PARTITIONS t names the version of each partition"),
     (&["ALTER"], "CREATE OR REPLACE TABLE t .. AS SELECT makes the table anew"),
     (
         &["TRUNCATE"],

@@ -1,0 +1,50 @@
+//! Table functions: what there is to know of a table, as rows.
+//!
+//! ```text
+//! partitions('t')  files('t')  history('t') --plan--> AboutTable (columns known)
+//!                                               --scan--> snapshot, records -> rows
+//! at('t', n) --------------------------------plan--> the table at a version, read as any other
+//! ```
+//! A name in the argument is found as in FROM: a table of the lake or the session, or a path.
+
+mod about;
+mod at;
+mod call;
+mod files;
+mod history;
+mod partitions;
+pub(crate) mod values;
+
+use std::sync::Arc;
+
+use datafusion::catalog::TableFunctionImpl;
+use datafusion::execution::context::{SessionContext, SessionState};
+use partwise_table::PartwiseTable;
+
+use crate::Result;
+use about::AboutFunction;
+pub(crate) use about::{About, AboutTable};
+use at::AtFunction;
+
+/// Makes the functions known to a session.
+pub(crate) fn register(session: &SessionContext) {
+    for about in [About::Partitions, About::Files, About::History] {
+        session.register_udtf(
+            about.name(),
+            Arc::new(AboutFunction(about)) as Arc<dyn TableFunctionImpl>,
+        );
+    }
+    session.register_udtf("at", Arc::new(AtFunction));
+}
+
+/// The rows of `about`, as the statement that shows them gives them.
+///
+/// # Errors
+/// A table that can't be read; partitions of a table that has none.
+pub(crate) async fn show(
+    about: About,
+    state: &SessionState,
+    table: &PartwiseTable,
+) -> Result<datafusion::arrow::array::RecordBatch> {
+    AboutTable::new(about, table.clone())?.rows(state).await
+}

@@ -1,0 +1,77 @@
+//! Tables by their names as SQL spells them.
+
+use std::fmt::Display;
+use std::sync::Arc;
+
+use datafusion::catalog::TableProvider;
+use datafusion::common::TableReference;
+use datafusion::execution::context::SessionState;
+use partwise_table::PartwiseTable;
+
+use crate::lake::LakeSchema;
+use crate::{Error, Result};
+
+/// Tables that a message about a missing one names.
+const NAMED_TABLES: usize = 20;
+
+/// A name as SQL spells it; in single quotes, a path.
+pub(crate) fn reference(name: &str) -> TableReference {
+    match name.strip_prefix('\'').and_then(|rest| rest.strip_suffix('\'')) {
+        Some(path) => TableReference::bare(path.replace("''", "'")),
+        None => TableReference::parse_str(name),
+    }
+}
+
+/// The table of that name; none if there is none.
+///
+/// # Errors
+/// A table that can't be opened.
+pub(crate) async fn find(
+    state: &SessionState,
+    reference: &TableReference,
+) -> Result<Option<Arc<dyn TableProvider>>> {
+    let schema = state.schema_for_ref(reference.clone())?;
+    Ok(schema.table(reference.table()).await?)
+}
+
+/// The table of that name.
+///
+/// # Errors
+/// No such table, naming those there are.
+pub(crate) async fn table(
+    state: &SessionState,
+    reference: &TableReference,
+) -> Result<Arc<dyn TableProvider>> {
+    if let Some(found) = find(state, reference).await? {
+        return Ok(found);
+    }
+    let schema = state.schema_for_ref(reference.clone())?;
+    if let Some(lake) = schema.as_ref().downcast_ref::<LakeSchema>() {
+        lake.refresh().await?;
+    }
+    let mut known = schema.table_names();
+    known.truncate(NAMED_TABLES);
+    Err(Error::invalid(match known.is_empty() {
+        true => format!("there is no table {reference}, and no other: CREATE TABLE makes one"),
+        false => format!("there is no table {reference}; there are {}", known.join(", ")),
+    }))
+}
+
+/// A table as one of ours.
+///
+/// # Errors
+/// A view, a file or a glob.
+pub(crate) fn ours<'a>(
+    name: &dyn Display,
+    table: &'a Arc<dyn TableProvider>,
+) -> Result<&'a PartwiseTable> {
+    table.as_ref().downcast_ref::<PartwiseTable>().ok_or_else(|| not_ours(name))
+}
+
+/// What is said of a table that isn't one of ours.
+pub(crate) fn not_ours(name: &dyn Display) -> Error {
+    Error::invalid(format!(
+        "{name} is a view, a file or a glob, not a table of Parquet files in a directory: nothing \
+         can be written to it, and it has no partitions, files or history"
+    ))
+}

@@ -251,6 +251,8 @@ pub struct FoundFile {
     pub path: String,
     /// Which file of that name it is.
     pub identity: Identity,
+    /// When it was changed last, milliseconds since 1970, UTC.
+    pub modified_ms: Option<i64>,
 }
 
 /// Where success markers are written: the table's property `success_marker`.

@@ -26,7 +26,8 @@
 //! | `record`, `token` | what the log holds |
 //! | `change` | what a commit is to do, and what may stop it |
 //! | `decide` | change, state and files to a record: pure |
-//! | `snapshot` | listing, records and outcome to the files of a version; the walk is pure |
+//! | `snapshot` | listing, records and outcome to the files of a version, the newest or an earlier; the walk is pure |
+//! | `history` | what each version did |
 //! | `recover`, `commit`, `keep` | the order of the steps, over either kind of place |
 //! | `local`, `store` | the steps on a local disk and on an object store |
 //!
@@ -60,6 +61,7 @@ mod change;
 mod commit;
 mod decide;
 mod error;
+mod history;
 mod keep;
 mod local;
 mod location;
@@ -79,6 +81,7 @@ pub use change::{Change, Coverage, IfExists, Operation, Scope};
 pub use commit::{PartitionAction, PartitionPreview, Preview, Restore, Restored, Stopped};
 pub use decide::{Base, Decision, Touched, decide};
 pub use error::{Error, ErrorKind, Result};
+pub use history::HistoryEntry;
 pub use local::{
     Disk, DiskEntry, DiskKind, DiskLock, DiskMetadata, DiskReader, DiskWriter, LocalDisk,
 };

@@ -49,6 +49,13 @@ pub struct Identity {
     pub etag: Option<String>,
 }
 
+impl Identity {
+    /// The time of the last change, milliseconds since 1970, where this tells it.
+    pub(crate) fn modified_ms(&self) -> Option<i64> {
+        self.modified_ns.map(|ns| ns / 1_000_000)
+    }
+}
+
 /// Statistics of a data file, by column of the file schema.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -163,6 +170,19 @@ pub enum RecordedOperation {
     Restore,
 }
 
+impl RecordedOperation {
+    /// In one word: `create`, `replace`, `append`, `overwrite`, `restore`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Replace => "replace",
+            Self::Append => "append",
+            Self::Overwrite => "overwrite",
+            Self::Restore => "restore",
+        }
+    }
+}
+
 /// Which partitions an overwrite covered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -195,6 +215,23 @@ pub struct RecordedPartition {
     pub rows_before: u64,
     /// Rows of the partition after.
     pub rows_after: u64,
+}
+
+impl RecordedPartition {
+    /// Rows of the files added.
+    pub fn rows_added(&self) -> u64 {
+        self.added.iter().map(|file| file.rows).sum()
+    }
+
+    /// Rows of the files removed.
+    pub fn rows_removed(&self) -> u64 {
+        (self.rows_before + self.rows_added()).saturating_sub(self.rows_after)
+    }
+
+    /// Bytes of the files added.
+    pub fn bytes_added(&self) -> u64 {
+        self.added.iter().map(|file| file.identity.size).sum()
+    }
 }
 
 /// A file that a record added.

@@ -11,6 +11,7 @@ use bytes::Bytes;
 
 use crate::backend::{Backend, Life, Look, Slot};
 use crate::commit::{Restore, Restored, restore};
+use crate::history::{HistoryEntry, history, records};
 use crate::local::{DiskReader, LocalTable, blocking};
 use crate::location::Location;
 use crate::partition::PartitionColumn;
@@ -18,8 +19,8 @@ use crate::record::{Record, Totals};
 use crate::recover::schema_at;
 use crate::schema::TableSchema;
 use crate::snapshot::{
-    AllPartitions, At, DataFile, PartitionSelector, Past, Snapshot, counts, discover,
-    missing_record, take, take_at,
+    AllPartitions, At, DataFile, PartitionSelector, Past, Snapshot, discover, missing_record, take,
+    take_at,
 };
 use crate::store::{StoreFile, StoreTable};
 use crate::transaction::{RowCounter, Transaction};
@@ -180,27 +181,13 @@ impl Table {
 
     /// The log's records that count, up to the published version, newest first.
     pub async fn records(&self) -> Result<Vec<Record>> {
-        let backend = self.backend().await?;
-        let Life::Ours(_, published) = backend.look().await?.life() else {
-            return Ok(Vec::new());
-        };
-        let mut outcome = Some(published.outcome);
-        let mut records = Vec::new();
-        for version in backend.record_versions().await?.into_iter().rev() {
-            if version > published.version {
-                continue;
-            }
-            let Some(record) = backend.record(version).await?.and_then(Slot::into_record) else {
-                outcome = None;
-                continue;
-            };
-            let previous = record.previous.clone();
-            if outcome.as_ref().is_none_or(counts) {
-                records.push(record.as_ref().clone());
-            }
-            outcome = previous;
-        }
-        Ok(records)
+        let records = records(self.backend().await?.as_ref()).await?;
+        Ok(records.into_iter().map(|(record, _)| record.as_ref().clone()).collect())
+    }
+
+    /// What each version that the log holds and that counts did, newest first.
+    pub async fn history(&self) -> Result<Vec<HistoryEntry>> {
+        history(self.backend().await?.as_ref()).await
     }
 
     /// Removes the table: its directory with everything in it, and its log folder.
@@ -360,6 +347,7 @@ mod tests {
         sent(file.1.read(0..1));
         sent(table.begin(schema, BTreeMap::new()));
         sent(table.records());
+        sent(table.history());
         let to = Restore::to(1);
         sent(table.restore(&to, rows));
         sent(table.purge());

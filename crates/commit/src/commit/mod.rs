@@ -187,12 +187,10 @@ fn committed(
     let mut committed =
         Committed { version: record.version, untouched, warnings, ..Committed::default() };
     for partition in record.partitions.iter().filter(|p| !skipped.contains(&p.path)) {
-        let rows_added: u64 = partition.added.iter().map(|file| file.rows).sum();
         committed.files_added += partition.added.len();
-        committed.bytes_added += partition.added.iter().map(|file| file.identity.size).sum::<u64>();
-        committed.rows_added += rows_added;
-        committed.rows_removed +=
-            (partition.rows_before + rows_added).saturating_sub(partition.rows_after);
+        committed.bytes_added += partition.bytes_added();
+        committed.rows_added += partition.rows_added();
+        committed.rows_removed += partition.rows_removed();
         committed.partitions.push(PartitionChange {
             key: partition.key.clone(),
             path: partition.path.clone(),
@@ -209,10 +207,10 @@ fn committed(
 fn describe(record: &Record) -> String {
     let job = record.token.as_ref();
     let job = job.map(|token| format!(", job '{}' run {}", token.job, token.run));
-    let operation = format!("{:?}", record.operation).to_lowercase();
     format!(
-        "version {} ({operation} by {}{}, transaction {})",
+        "version {} ({} by {}{}, transaction {})",
         record.version,
+        record.operation.as_str(),
         record.engine,
         job.unwrap_or_default(),
         record.transaction

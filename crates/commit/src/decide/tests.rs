@@ -59,6 +59,8 @@ fn snapshot(partitions: &[i64]) -> Snapshot {
             rows: Some(10),
             stats: None,
             retained: None,
+            version: None,
+            modified_ms: None,
         }],
     };
     let partitions = partitions.iter().map(partition).collect();

@@ -84,7 +84,9 @@ impl LocalTable {
             } else if metadata.size == 0 {
                 files.empty.push(path);
             } else {
-                files.files.push(FoundFile { path, identity: metadata.identity() });
+                let identity = metadata.identity();
+                let modified_ms = identity.modified_ms();
+                files.files.push(FoundFile { path, identity, modified_ms });
             }
         }
         for name in names.dirs {

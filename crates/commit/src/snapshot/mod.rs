@@ -86,4 +86,9 @@ pub struct DataFile {
     pub stats: Option<Arc<FileStats>>,
     /// The version whose retained files hold the bytes, when they are there already.
     pub retained: Option<u64>,
+    /// The version that added it, where a record of ours tells.
+    pub version: Option<u64>,
+    /// When it was changed last, milliseconds since 1970, UTC; none where only a record of an
+    /// object store tells of it.
+    pub modified_ms: Option<i64>,
 }

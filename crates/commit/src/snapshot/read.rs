@@ -90,9 +90,7 @@ pub(crate) async fn take_for_commit(
         }
     }
     let listing = list_below(backend, levels, dirs).await?;
-    let found = |file: &FoundFile| {
-        (file.path.clone(), WalkedFile { identity: file.identity.clone(), retained: None })
-    };
+    let found = |file: &FoundFile| (file.path.clone(), WalkedFile::from(file));
     let files = listing.files.iter().map(found).collect();
     let mut snapshot = assemble(&listing, columns, files);
     snapshot.version = newest.as_ref().map(|record| record.version);
@@ -298,6 +296,8 @@ pub(super) fn assemble(
             rows: None,
             stats: None,
             retained: found.retained,
+            version: None,
+            modified_ms: found.modified_ms,
         });
     }
     for partition in partitions.values_mut() {
@@ -336,14 +336,14 @@ pub(super) async fn fill(
         .filter(|name| names::transaction_of(name).is_some())
         .map(str::to_string)
         .collect();
-    let mut known: HashMap<String, AddedFile> = HashMap::new();
+    let mut known: HashMap<String, (u64, AddedFile)> = HashMap::new();
     let mut version = newest.as_ref().map_or(0, |record| record.version);
     let mut looked = 0;
     let mut record = newest;
     while let Some(found) = record.take() {
         for file in found.partitions.iter().flat_map(|partition| &partition.added) {
             if unknown.remove(&file.name) {
-                known.insert(file.name.clone(), file.clone());
+                known.insert(file.name.clone(), (version, file.clone()));
             }
         }
         looked += 1;
@@ -354,7 +354,10 @@ pub(super) async fn fill(
     }
     for file in snapshot.partitions.iter_mut().flat_map(|partition| &mut partition.files) {
         let told = known.get(names::split(&file.path).1);
-        if let Some(told) = told.filter(|told| told.identity.size == file.identity.size) {
+        if let Some((version, told)) =
+            told.filter(|(_, told)| told.identity.size == file.identity.size)
+        {
+            file.version = Some(*version);
             file.rows = Some(told.rows);
             file.stats = Some(Arc::clone(&told.stats));
         }

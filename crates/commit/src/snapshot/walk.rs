@@ -53,6 +53,15 @@ pub struct WalkedFile {
     pub identity: Identity,
     /// The version whose retained files hold the bytes.
     pub retained: Option<u64>,
+    /// When it was changed last, milliseconds since 1970, UTC, where the listing tells.
+    pub modified_ms: Option<i64>,
+}
+
+impl From<&FoundFile> for WalkedFile {
+    fn from(found: &FoundFile) -> Self {
+        let FoundFile { identity, modified_ms, .. } = found.clone();
+        Self { identity, retained: None, modified_ms }
+    }
 }
 
 impl Walk<'_> {
@@ -68,9 +77,7 @@ impl Walk<'_> {
     }
 
     fn walk(&self, strict: bool) -> Walked {
-        let found = |file: &FoundFile| {
-            (file.path.clone(), WalkedFile { identity: file.identity.clone(), retained: None })
-        };
+        let found = |file: &FoundFile| (file.path.clone(), WalkedFile::from(file));
         let mut files: WalkedFiles = self.listing.iter().map(found).collect();
         for step in self.later.iter().rev() {
             for partition in &step.record.partitions {
@@ -190,7 +197,9 @@ fn take_away_added(partition: &RecordedPartition, files: &mut WalkedFiles) -> bo
 }
 
 fn put_back(version: u64, file: &RemovedFile, files: &mut WalkedFiles) {
-    let found = WalkedFile { identity: file.identity.clone(), retained: Some(version) };
+    let identity = file.identity.clone();
+    let modified_ms = identity.modified_ms();
+    let found = WalkedFile { identity, retained: Some(version), modified_ms };
     files.insert(file.path.clone(), found);
 }
 
@@ -209,7 +218,11 @@ mod tests {
     }
 
     fn listing(paths: &[&str]) -> Vec<FoundFile> {
-        let found = |path: &&str| FoundFile { path: path.to_string(), identity: identity(1) };
+        let found = |path: &&str| FoundFile {
+            path: path.to_string(),
+            identity: identity(1),
+            modified_ms: None,
+        };
         paths.iter().map(found).collect()
     }
 

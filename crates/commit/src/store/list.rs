@@ -37,7 +37,8 @@ impl StoreTable {
             } else if object.size == 0 {
                 files.empty.push(path);
             } else {
-                files.files.push(FoundFile { path, identity: identity(&object) });
+                let modified_ms = Some(object.last_modified.timestamp_millis());
+                files.files.push(FoundFile { path, identity: identity(&object), modified_ms });
             }
         }
         Ok(files)

@@ -8,6 +8,7 @@ mod commits;
 mod crash;
 mod foreign;
 mod guards;
+mod history;
 mod interrupted;
 mod keeping;
 mod local_disk;

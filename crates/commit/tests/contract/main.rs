@@ -5,6 +5,7 @@ mod place;
 mod support;
 
 mod commits;
+mod counting;
 mod crash;
 mod foreign;
 mod guards;
@@ -12,6 +13,7 @@ mod history;
 mod interrupted;
 mod keeping;
 mod local_disk;
+mod nights;
 mod partitions;
 mod past;
 mod previews;

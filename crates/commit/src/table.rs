@@ -121,7 +121,7 @@ impl Table {
     /// table's retention decides.
     pub async fn version_at(&self, at: At) -> Result<VersionAt> {
         let backend = self.backend().await?;
-        let past = Past::read(backend.as_ref(), &backend.look().await?, at).await?;
+        let (_, past) = Past::read(backend.as_ref(), at).await?;
         let (_, schema) = past.schema(backend.as_ref()).await?;
         Ok(VersionAt {
             version: past.own.version,

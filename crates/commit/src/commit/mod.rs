@@ -5,6 +5,7 @@
 //!                                              ^commit point      ^switch
 //! ```
 
+mod difference;
 mod plan;
 mod preview;
 mod restore;

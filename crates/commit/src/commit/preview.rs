@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Commit;
+use super::plan::count_rows;
 use crate::change::Operation;
 use crate::decide::{Base, Touched, Weighed, counted, declared, guard, refuse, shrinks, weigh};
 use crate::partition::{PartitionColumn, PartitionKey, partition_path};
@@ -93,10 +94,11 @@ impl Commit<'_> {
         self.check()?;
         let (head, mut all) = self.as_published().await?;
         self.refuse_other_schema(&head)?;
-        self.count_rows(&mut all).await?;
+        count_rows(self.table, self.rows, &mut all, false).await?;
         let base = self.base(&head, Totals::default()).await?;
         let mut rows = kept(base.columns, &all);
-        let touched = self.only_touched(&all)?;
+        let mut touched = self.only_touched(&all)?;
+        self.count_rows(&mut touched).await?;
         let stopped = self.fill_in(&base, &touched, &mut rows)?;
         Ok(Preview {
             version: head.version(),

@@ -8,26 +8,22 @@
 //! What is compared is the file and, of one that a restore brought back, the file it came from: so
 //! the same restore twice finds nothing to do.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::difference::{Difference, Origins, differences};
 use super::plan::{Plan, count_rows};
 use super::{bring_in, now_ms, outrun, unknown};
 use crate::backend::{Backend, Logged};
 use crate::keep;
-use crate::partition::{PartitionColumn, PartitionKey};
-use crate::record::{
-    FORMAT, Identity, Record, RecordedOperation, RecordedPartition, RemovedFile, Totals,
-};
+use crate::record::{FORMAT, Record, RecordedOperation, RecordedPartition, RemovedFile, Totals};
 use crate::recover::{Head, jobs_after, settle};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::snapshot::{
-    AllPartitions, At, DataFile, PartitionFiles, Past, Snapshot, by_place, counts, take_at,
-    take_for_commit,
+    AllPartitions, At, DataFile, Past, Snapshot, by_place, counts, take_at, take_for_commit,
 };
 use crate::table::Table;
 use crate::token::{Token, standing};
@@ -127,10 +123,7 @@ impl Restoring<'_> {
         self.staging.refuse_lost(backend).await?;
         let planned = match self.plan(&head).await {
             Ok(planned) => planned,
-            Err(error) if self.moved_on(&head).await? => {
-                drop(error);
-                None
-            }
+            Err(_) if self.moved_on(&head).await? => None,
             Err(error) => return Err(error),
         };
         let (mut plan, tokens) = match planned {
@@ -168,6 +161,7 @@ impl Restoring<'_> {
         let now = self.now(head).await?;
         let mut warnings = then.warnings.clone();
         warnings.extend_from_slice(&now.warnings);
+        warnings.extend(self.missing(&past, &then));
         warnings.sort();
         warnings.dedup();
         let mut totals = then.totals();
@@ -188,6 +182,18 @@ impl Restoring<'_> {
             return Ok(Some(Planned::Unchanged(Restored { committed, tokens })));
         }
         Ok(Some(Planned::Write(Box::new(Plan { record, untouched, warnings }), tokens)))
+    }
+
+    /// What another tool removed without a trace can't be brought back.
+    fn missing(&self, past: &Past, then: &Snapshot) -> Option<String> {
+        let (logged, found) = (past.own.totals.files, then.totals().files);
+        (counts(&past.outcome) && found < logged).then(|| {
+            format!(
+                "version {} had {logged} files by the log and {found} are found: another tool has \
+                 removed some, which can't be brought back",
+                self.restore.version
+            )
+        })
     }
 
     /// The table as it is, by the partitions of then.
@@ -297,107 +303,6 @@ fn taken_back(past: &Past, head: &Head) -> Vec<Token> {
         outcome = record.previous.clone().unwrap_or_default();
     }
     standing(later).filter_map(|record| record.token.clone()).collect()
-}
-
-/// What the files that restores brought back are other names of.
-struct Origins(HashMap<String, RemovedFile>);
-
-impl Origins {
-    fn of(past: &Past) -> Self {
-        let mut origins = HashMap::new();
-        for partition in past.later.iter().flat_map(|record| &record.partitions) {
-            for file in &partition.added {
-                if let Some(origin) = &file.origin {
-                    origins.insert(file.path_in(&partition.path), origin.clone());
-                }
-            }
-        }
-        Self(origins)
-    }
-
-    /// The file that stands at the beginning.
-    fn origin(&self, file: &DataFile) -> (String, Identity) {
-        let mut found = RemovedFile { path: file.path.clone(), identity: file.identity.clone() };
-        // An origin is of an earlier version than the file, so this ends.
-        while let Some(origin) = self.0.get(&found.path) {
-            found = origin.clone();
-        }
-        (found.path, found.identity)
-    }
-}
-
-/// What tells one partition now from the same one then.
-struct Difference {
-    key: PartitionKey,
-    path: String,
-    gone: Vec<DataFile>,
-    come: Vec<DataFile>,
-    rows_before: u64,
-    rows_kept: u64,
-}
-
-impl Difference {
-    fn recorded(self) -> RecordedPartition {
-        let removed = |file: DataFile| RemovedFile { path: file.path, identity: file.identity };
-        RecordedPartition {
-            path: self.path,
-            staged: None,
-            key: self.key,
-            added: Vec::new(),
-            removed: self.come.into_iter().map(removed).collect(),
-            rows_before: self.rows_before,
-            rows_after: self.rows_kept,
-        }
-    }
-}
-
-/// Every partition of now and then, sorted by key; none for one that is the same.
-fn differences(
-    columns: &[PartitionColumn],
-    now: Snapshot,
-    then: Snapshot,
-    origins: &Origins,
-) -> Vec<Option<Difference>> {
-    type Both = (Option<PartitionFiles>, Option<PartitionFiles>);
-    let place = |partition: &PartitionFiles| {
-        let odd = partition.key.values().len() != columns.len();
-        (partition.key.clone(), if odd { partition.path.clone() } else { String::new() })
-    };
-    let mut both: BTreeMap<(PartitionKey, String), Both> = BTreeMap::new();
-    for partition in now.partitions {
-        let place = place(&partition);
-        both.entry(place).or_default().0 = Some(partition);
-    }
-    for partition in then.partitions {
-        let place = place(&partition);
-        both.entry(place).or_default().1 = Some(partition);
-    }
-    let compare = |((key, _), (now, then))| difference(key, now, then, origins);
-    both.into_iter().map(compare).collect()
-}
-
-fn difference(
-    key: PartitionKey,
-    now: Option<PartitionFiles>,
-    then: Option<PartitionFiles>,
-    origins: &Origins,
-) -> Option<Difference> {
-    let path = now.as_ref().or(then.as_ref()).map(|partition| partition.path.clone());
-    let files = |partition: Option<PartitionFiles>| partition.map(|p| p.files).unwrap_or_default();
-    let (now, then) = (files(now), files(then));
-    let of =
-        |files: &[DataFile]| -> HashSet<_> { files.iter().map(|f| origins.origin(f)).collect() };
-    let (there, wanted) = (of(&now), of(&then));
-    let rows_before = now.iter().filter_map(|file| file.rows).sum();
-    let (kept, come): (Vec<_>, Vec<_>) =
-        now.into_iter().partition(|file| wanted.contains(&origins.origin(file)));
-    let gone = then.into_iter().filter(|file| !there.contains(&origins.origin(file)));
-    let gone: Vec<DataFile> = gone.collect();
-    if gone.is_empty() && come.is_empty() {
-        return None;
-    }
-    let rows_kept = kept.iter().filter_map(|file| file.rows).sum();
-    Some(Difference { key, path: path.unwrap_or_default(), gone, come, rows_before, rows_kept })
 }
 
 /// What a brought back file is called after its name: what follows the first dot.

@@ -18,7 +18,7 @@ use crate::partition::PartitionColumn;
 use crate::record::{Outcome, Record};
 use crate::recover::schema_at;
 use crate::schema::{RecordedSchema, TableSchema};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// An earlier state of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,7 +41,24 @@ pub(crate) struct Past {
 
 impl Past {
     /// Reads the records from the published version back to `at`.
-    pub(crate) async fn read(backend: &dyn Backend, look: &Look, at: At) -> Result<Self> {
+    pub(crate) async fn read(backend: &dyn Backend, at: At) -> Result<(Look, Self)> {
+        let mut look = backend.look().await?;
+        loop {
+            match Self::read_from(backend, &look, at).await {
+                // The table may have moved on by more than one version since the look.
+                Err(error) if error.kind() == ErrorKind::Corrupt => {
+                    let again = backend.look().await?;
+                    if again == look {
+                        return Err(error);
+                    }
+                    look = again;
+                }
+                read => return read.map(|past| (look, past)),
+            }
+        }
+    }
+
+    async fn read_from(backend: &dyn Backend, look: &Look, at: At) -> Result<Self> {
         let Life::Ours(_, published) = look.life() else {
             return Err(Error::invalid(format!(
                 "{} has no log of its own, so there is no earlier version of it",
@@ -164,8 +181,7 @@ pub(crate) async fn take_at(
 ) -> Result<(Snapshot, Past)> {
     let mut foreign = None;
     for attempt in 0..ATTEMPTS {
-        let before = backend.look().await?;
-        let mut past = Past::read(backend, &before, at).await?;
+        let (before, mut past) = Past::read(backend, at).await?;
         let wanted = Wanted { columns, selector, whole: past.laid_out_anew(columns)? };
         let listing = wanted.list(backend).await?;
         past.follow(backend).await?;

@@ -153,11 +153,20 @@ async fn sweep_from(
 /// A restore of `BEFORE`, after everything was replaced.
 async fn sweep_restore(fault: Fault, disk: fn(FaultyDisk) -> FaultyDisk) -> Result<()> {
     let replaced: Files = &[("a", &["8"]), ("n", &["7"])];
-    let statement =
-        Statement { operation: fixed(&[]), files: replaced, before: replaced, after: BEFORE };
+    sweep_undoing(fixed(&[]), replaced, replaced, fault, disk).await
+}
+
+async fn sweep_undoing(
+    operation: Operation,
+    files: Files,
+    before: Files,
+    fault: Fault,
+    disk: fn(FaultyDisk) -> FaultyDisk,
+) -> Result<()> {
+    let statement = Statement { operation: operation.clone(), files, before, after: BEFORE };
     let template = Place::local();
     prepare(&template, &statement).await?;
-    write(&sound(&template), fixed(&[]), replaced).await?;
+    write(&sound(&template), operation, files).await?;
     let restore = async |table: &Table| table.restore(&Restore::to(2), &Lines).await.map(drop);
     let calls = sweep_from(&template, &statement, fault, disk, restore).await?;
     println!("restore: {calls} points, {fault:?}");
@@ -173,6 +182,13 @@ async fn a_restore_stopped_at_any_call_is_before_or_after() -> Result<()> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restore_with_an_error_at_any_call_is_before_or_after() -> Result<()> {
     sweep_restore(Fault::Error, |disk| disk).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restore_that_undoes_an_append_is_before_or_after() -> Result<()> {
+    let appended: Files = &[("b", &["8"]), ("c", &["9"])];
+    let before: Files = &[("a", &["1"]), ("b", &["2", "2", "8"]), ("c", &["3", "9"])];
+    sweep_undoing(Operation::Append, appended, before, Fault::Stop, |disk| disk).await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

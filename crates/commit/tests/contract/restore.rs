@@ -23,6 +23,7 @@ crate::contracts!(
     another_tools_files_come_back_and_its_later_work_is_named,
     appends_at_the_same_time_are_before_or_after,
     partitions_of_odd_values_come_back,
+    what_another_tool_removed_is_told_to_be_missing,
 );
 
 async fn restore(table: &Table, version: u64) -> Result<Restored> {
@@ -287,6 +288,19 @@ async fn partitions_of_odd_values_come_back(place: Place) -> Result<()> {
     assert!(content(&table).await?.is_empty());
     restore(&table, 1).await?;
     assert_eq!(content(&table).await?, before);
+    Ok(())
+}
+
+async fn what_another_tool_removed_is_told_to_be_missing(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"]), ("b", &["2"])]).await?;
+    write(&table, dynamic(), &[("a", &["bad"])]).await?;
+    let files = place.data_files().await;
+    place.remove(files.iter().find(|file| file.contains("p=b")).unwrap()).await;
+    let committed = restore(&table, 1).await?.committed;
+    assert_eq!(committed.warnings.len(), 1, "{:?}", committed.warnings);
+    assert!(committed.warnings[0].contains("had 2 files by the log and 1 are found"));
+    assert_eq!(content(&table).await?, rows(&[("a", &["1"])]));
     Ok(())
 }
 

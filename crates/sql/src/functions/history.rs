@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, StringArray, TimestampMicrosecondArray, UInt64Array};
 use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
-use partwise_commit::{Record, RecordedPartition, RecordedScope};
+use partwise_commit::HistoryEntry;
 use partwise_table::PartwiseTable;
 
 use crate::Result;
@@ -34,64 +34,30 @@ pub(super) fn fields() -> Vec<Field> {
 }
 
 pub(super) async fn arrays(table: &PartwiseTable) -> Result<Vec<ArrayRef>> {
-    let records = table.table().records().await?;
-    let time = records.iter().map(|record| Some(record.time_ms * US_PER_MS));
+    let entries = table.table().history().await?;
+    let time = entries.iter().map(|entry| Some(entry.time_ms * US_PER_MS));
     let time = time.collect::<TimestampMicrosecondArray>().with_timezone("UTC");
     Ok(vec![
-        numbers(&records, |record| Some(record.version)),
+        numbers(&entries, |entry| Some(entry.version)),
         Arc::new(time),
-        texts(&records, |record| Some(operation(record))),
-        texts(&records, |record| record.scope.as_ref().map(mode)),
-        texts(&records, |record| record.token.as_ref().map(|token| token.job.clone())),
-        numbers(&records, |record| record.token.as_ref().map(|token| token.run)),
-        numbers(&records, |record| Some(record.partitions.len() as u64)),
-        numbers(&records, |record| sum(record, rows_added)),
-        numbers(&records, |record| sum(record, rows_removed)),
-        numbers(&records, |record| sum(record, |p| p.added.len() as u64)),
-        numbers(&records, |record| sum(record, |p| p.removed.len() as u64)),
-        numbers(&records, |record| sum(record, bytes_added)),
-        texts(&records, |record| Some(record.engine.clone())),
+        texts(&entries, |entry| Some(entry.operation.as_str().to_owned())),
+        texts(&entries, |entry| entry.mode().map(str::to_owned)),
+        texts(&entries, |entry| entry.token.as_ref().map(|token| token.job.clone())),
+        numbers(&entries, |entry| entry.token.as_ref().map(|token| token.run)),
+        numbers(&entries, |entry| Some(entry.partitions as u64)),
+        numbers(&entries, |entry| Some(entry.rows_added)),
+        numbers(&entries, |entry| Some(entry.rows_removed)),
+        numbers(&entries, |entry| Some(entry.files_added as u64)),
+        numbers(&entries, |entry| Some(entry.files_removed as u64)),
+        numbers(&entries, |entry| Some(entry.bytes_added)),
+        texts(&entries, |entry| Some(entry.engine.clone())),
     ])
 }
 
-fn numbers(records: &[Record], of: impl Fn(&Record) -> Option<u64>) -> ArrayRef {
-    Arc::new(records.iter().map(of).collect::<UInt64Array>())
+fn numbers(entries: &[HistoryEntry], of: impl Fn(&HistoryEntry) -> Option<u64>) -> ArrayRef {
+    Arc::new(entries.iter().map(of).collect::<UInt64Array>())
 }
 
-fn texts(records: &[Record], of: impl Fn(&Record) -> Option<String>) -> ArrayRef {
-    Arc::new(records.iter().map(of).collect::<StringArray>())
-}
-
-fn sum(record: &Record, of: impl Fn(&RecordedPartition) -> u64) -> Option<u64> {
-    Some(record.partitions.iter().map(of).sum())
-}
-
-fn rows_added(partition: &RecordedPartition) -> u64 {
-    partition.added.iter().map(|file| file.rows).sum()
-}
-
-fn rows_removed(partition: &RecordedPartition) -> u64 {
-    (partition.rows_before + rows_added(partition)).saturating_sub(partition.rows_after)
-}
-
-fn bytes_added(partition: &RecordedPartition) -> u64 {
-    partition.added.iter().map(|file| file.identity.size).sum()
-}
-
-/// The operation in the log's own word.
-fn operation(record: &Record) -> String {
-    match serde_json::to_value(record.operation) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => format!("{:?}", record.operation).to_lowercase(),
-    }
-}
-
-/// What an overwrite covered: those written, the whole table, or the values that it named.
-fn mode(scope: &RecordedScope) -> String {
-    match scope {
-        RecordedScope::Written => "dynamic".to_owned(),
-        RecordedScope::Matching(values) if values.is_empty() => "static".to_owned(),
-        RecordedScope::Matching(values) => format!("static {}", values.join("/")),
-        RecordedScope::Declared(scope) => format!("scope {scope}"),
-    }
+fn texts(entries: &[HistoryEntry], of: impl Fn(&HistoryEntry) -> Option<String>) -> ArrayRef {
+    Arc::new(entries.iter().map(of).collect::<StringArray>())
 }

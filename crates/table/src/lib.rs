@@ -21,7 +21,7 @@ mod value;
 pub mod write;
 
 pub use predicate::{partition_scope, scope_schema};
-pub use provider::{OpenOptions, PartwiseTable, ReadLog};
+pub use provider::{FileFooter, OpenOptions, PartwiseTable, ReadLog};
 pub use reader::FooterRowCounter;
 pub use scan::CountTotals;
 pub use source::{PartwiseSource, ScanFacts, Selected, read_version, scan_facts};

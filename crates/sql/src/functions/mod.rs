@@ -12,6 +12,7 @@ mod at;
 mod call;
 mod files;
 mod history;
+mod parquet_metadata;
 mod partitions;
 pub(crate) mod values;
 
@@ -25,6 +26,7 @@ use crate::Result;
 use about::AboutFunction;
 pub(crate) use about::{About, AboutTable};
 use at::AtFunction;
+use parquet_metadata::ParquetMetadata;
 
 /// Makes the functions known to a session.
 pub(crate) fn register(session: &SessionContext) {
@@ -35,6 +37,7 @@ pub(crate) fn register(session: &SessionContext) {
         );
     }
     session.register_udtf("at", Arc::new(AtFunction));
+    session.register_udtf("parquet_metadata", Arc::new(ParquetMetadata));
 }
 
 /// The rows of `about`, as the statement that shows them gives them.

@@ -1,11 +1,13 @@
 //! A Partwise table as DataFusion sees it.
 
 mod at;
+mod footers;
 mod insert;
 mod log;
 mod open;
 mod parts;
 
+pub use footers::FileFooter;
 pub use log::ReadLog;
 pub use open::OpenOptions;
 pub(crate) use parts::TableParts;

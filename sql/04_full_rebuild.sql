@@ -4,22 +4,8 @@
 -- reads and writes the whole quarter.
 --
 --   partwise --set data=DIR -f sql/04_full_rebuild.sql
-
--- The report's query under a name, to run it several times.
-CREATE OR REPLACE VIEW zone_hours AS
-SELECT
-  "PULocationID" AS zone,
-  date_trunc('hour', tpep_pickup_datetime) AS pickup_hour,
-  count(*) AS trips,
-  sum(total_amount) AS revenue,
-  date_format(tpep_pickup_datetime, '%Y-%m') AS pickup_month
-FROM '${data}/yellow_tripdata_2024-0*.parquet'
-WHERE tpep_pickup_datetime >= '2024-01-01' AND tpep_pickup_datetime < '2024-04-01'
-GROUP BY ALL;
-
-CREATE OR REPLACE TABLE report (zone INT, pickup_hour TIMESTAMP, trips BIGINT, revenue DOUBLE, pickup_month STRING)
-USING parquet PARTITIONED BY (pickup_month)
-AS SELECT * FROM zone_hours;
+--
+-- after: 01_report.sql
 
 -- The rerun.
 CREATE OR REPLACE TABLE report (zone INT, pickup_hour TIMESTAMP, trips BIGINT, revenue DOUBLE, pickup_month STRING)

@@ -4,19 +4,10 @@
 -- written with a dynamic overwrite, those few rows replace two whole months. The guard stops it.
 --
 --   partwise --set data=DIR -f sql/07_straggler_trap.sql
+--
+-- after: 01_report.sql
 
--- The report's query under a name, and the same over the February file alone.
-CREATE OR REPLACE VIEW zone_hours AS
-SELECT
-  "PULocationID" AS zone,
-  date_trunc('hour', tpep_pickup_datetime) AS pickup_hour,
-  count(*) AS trips,
-  sum(total_amount) AS revenue,
-  date_format(tpep_pickup_datetime, '%Y-%m') AS pickup_month
-FROM '${data}/yellow_tripdata_2024-0*.parquet'
-WHERE tpep_pickup_datetime >= '2024-01-01' AND tpep_pickup_datetime < '2024-04-01'
-GROUP BY ALL;
-
+-- The report's query over the February file alone.
 CREATE OR REPLACE VIEW february_file AS
 SELECT
   "PULocationID" AS zone,
@@ -27,10 +18,6 @@ SELECT
 FROM '${data}/yellow_tripdata_2024-02.parquet'
 WHERE tpep_pickup_datetime >= '2024-01-01' AND tpep_pickup_datetime < '2024-04-01'
 GROUP BY ALL;
-
-CREATE OR REPLACE TABLE report (zone INT, pickup_hour TIMESTAMP, trips BIGINT, revenue DOUBLE, pickup_month STRING)
-USING parquet PARTITIONED BY (pickup_month)
-AS SELECT * FROM zone_hours;
 
 -- What the February file really holds.
 -- expect: '2024-01', february_file.january.buckets, february_file.january.trips

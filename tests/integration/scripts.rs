@@ -31,3 +31,18 @@ fn each_script_runs_alone() {
     }
     assert!(found >= 8, "{found} scripts");
 }
+
+#[test]
+fn a_script_begins_after_the_one_it_names() {
+    let folder = Folder::new();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).expect(name);
+    write("first.sql", "CREATE TABLE t USING parquet AS SELECT 1 AS v; SELECT 98765;");
+    write("second.sql", "-- Second\n-- after: first.sql\nSELECT count(*) + 40 FROM t;");
+    let ran = folder.run(&["-q", "--format", "csv", "-f", "second.sql"]).ok();
+    assert!(ran.out.contains("41") && !ran.out.contains("98765"), "{}", ran.out);
+
+    write("third.sql", "-- after: nosuch.sql\nSELECT 98765;");
+    let ran = folder.run(&["-f", "third.sql"]);
+    assert_eq!(ran.status, Some(2), "{}", ran.err);
+    assert!(ran.err.contains("nosuch.sql") && !ran.out.contains("98765"), "{}", ran.err);
+}

@@ -89,7 +89,7 @@ pub enum Task {
 
 /// `partwise demo`.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "The lessons replace the tables report, modes and trips of their lake. \
+#[command(after_help = "The lessons replace tables of their lake: report, trips and others. \
     Files of the real TLC quarter in the data folder are used as they are.")]
 pub struct DemoArguments {
     /// Where the taxi files are, or will be made [default: ./data, or ./data/scale-X]

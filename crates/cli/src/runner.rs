@@ -16,7 +16,7 @@ use partwise_sql::{
 };
 
 use crate::args::Format;
-use crate::directive::{Template, expected_errors};
+use crate::directive::{Template, begins_after, expected_errors, makes_something};
 use crate::interrupt::Interrupts;
 use crate::number::seconds;
 use crate::output::{Console, printer};
@@ -46,14 +46,27 @@ impl Runner {
         Self { context, variables, interrupts, console, summaries: false }
     }
 
-    /// Runs a script up to its first failure.
+    /// Runs a script up to its first failure; what it begins after is made first.
     ///
     /// # Errors
     /// The failure, with file and line.
     pub async fn run_script(&mut self, script: &Script) -> Result<()> {
-        let statements = split_statements(&script.text)
-            .map_err(|error| Failure::from(error).at(script.name.clone()))?;
-        for statement in &statements {
+        let statements = statements_of(script)?;
+        if let Some(file) = begins_after(&statements) {
+            let before = script.beside(file)?;
+            let mut making = statements_of(&before)?;
+            making.retain(makes_something);
+            self.run_statements(&before, &making).await?;
+        }
+        self.run_statements(script, &statements).await
+    }
+
+    async fn run_statements(
+        &mut self,
+        script: &Script,
+        statements: &[ScriptStatement],
+    ) -> Result<()> {
+        for statement in statements {
             let done = self.run_expecting(statement).await;
             done.map_err(|failure| failure.at(script.place(statement.line)))?;
         }
@@ -127,6 +140,10 @@ impl Runner {
             _ => self.console.notice(&report.line()),
         }
     }
+}
+
+fn statements_of(script: &Script) -> Result<Vec<ScriptStatement>> {
+    split_statements(&script.text).map_err(|error| Failure::from(error).at(script.name.clone()))
 }
 
 /// A name that nobody set is the command line's fault, not the statement's.

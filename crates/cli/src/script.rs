@@ -6,6 +6,9 @@ use std::path::Path;
 use crate::args::Input;
 use crate::status::{Failure, Result};
 
+/// How errors name standard input.
+const STDIN: &str = "stdin";
+
 /// A text of statements with the name its errors carry.
 #[derive(Debug, Clone)]
 pub struct Script {
@@ -28,6 +31,17 @@ impl Script {
         }
     }
 
+    /// Reads the script of this name beside this one.
+    ///
+    /// # Errors
+    /// Bad usage when it can't be read, or this one isn't a file.
+    pub fn beside(&self, file: &str) -> Result<Self> {
+        match self.name.as_deref().filter(|&name| name != STDIN) {
+            Some(name) => Self::read_file(&Path::new(name).with_file_name(file)),
+            None => Err(Failure::usage(format!("`after: {file}` needs a script run with -f"))),
+        }
+    }
+
     fn read_file(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
@@ -40,7 +54,7 @@ impl Script {
         let mut text = String::new();
         let read = std::io::stdin().lock().read_to_string(&mut text);
         read.map_err(|e| Failure::usage(format!("standard input: {e}")))?;
-        Ok(Self { name: Some("stdin".to_owned()), text })
+        Ok(Self { name: Some(STDIN.to_owned()), text })
     }
 
     /// `file:line`, for an error's place.

@@ -6,11 +6,12 @@ use std::time::Instant;
 use futures::TryStreamExt;
 use partwise_sql::{Execution, PartwiseContext, ScriptStatement, split_statements, substitute};
 
-use super::compare::{Comparison, Grid, compare_rows, compare_texts};
+use super::compare::{Comparison, Grid, compare_bounds, compare_rows, compare_texts, keep};
 use super::page::Page;
-use crate::directive::Expectations;
+use crate::directive::{Expectations, Template, begins_after, makes_something};
 use crate::figures::Figures;
 use crate::interrupt::Interrupts;
+use crate::number::seconds;
 use crate::status::{Failure, Result, Status};
 
 /// One script of `sql/`.
@@ -38,8 +39,8 @@ pub(super) const LESSONS: [Lesson; 8] = lessons![
 ];
 
 /// What the lessons are walked through with.
-pub(super) struct Walk<'a> {
-    pub figures: &'a Figures,
+pub(super) struct Walk {
+    pub figures: Figures,
     pub variables: BTreeMap<String, String>,
     pub interrupts: Interrupts,
     pub page: Page,
@@ -52,7 +53,7 @@ enum Outcome {
     Failed(Failure),
 }
 
-impl Walk<'_> {
+impl Walk {
     /// Runs one lesson in a session of its own. A statement that fails unexpectedly ends the
     /// lesson, not the demo.
     ///
@@ -67,6 +68,9 @@ impl Walk<'_> {
         let started = Instant::now();
         let statements = split_statements(lesson.text)?;
         self.page.title(number, title_of(&statements))?;
+        if let Some(file) = begins_after(&statements) {
+            self.after(file, &context).await?;
+        }
         for statement in &statements {
             let place = Some(format!("{}:{}", lesson.file, statement.line));
             let as_expected = self.statement(statement, &context).await;
@@ -75,6 +79,19 @@ impl Walk<'_> {
             }
         }
         self.page.lesson_end(started.elapsed())
+    }
+
+    /// Makes what the lesson before has made, without showing it again.
+    async fn after(&mut self, file: &str, context: &PartwiseContext) -> Result<()> {
+        let started = Instant::now();
+        let lesson = LESSONS.iter().find(|lesson| lesson.file == file);
+        let lesson = lesson.ok_or_else(|| Failure::failed(format!("there is no lesson {file}")))?;
+        for statement in split_statements(lesson.text)?.iter().filter(|s| makes_something(s)) {
+            if let Outcome::Failed(failure) = self.execute(&statement.text, context).await? {
+                return self.page.unexpected(&format!("after {file}: {}", failure.message));
+            }
+        }
+        self.page.said(Some(&format!("after {file}, {}", seconds(started.elapsed()))))
     }
 
     /// Runs one statement and compares; `false` when it failed unexpectedly.
@@ -100,21 +117,34 @@ impl Walk<'_> {
             Outcome::Said(_) | Outcome::Rows(_) if expected.expects_error() => {
                 self.page.unexpected("it succeeded, but should have been stopped")?;
             }
-            Outcome::Said(message) => self.page.said(message.as_deref())?,
+            Outcome::Said(message) => self.said(&expected, message.as_deref())?,
             Outcome::Rows(grid) => self.rows(&expected, &grid)?,
         }
         Ok(true)
     }
 
+    /// What a write or a setting says; where a script expects rows of it, it is wrong.
+    fn said(&mut self, expected: &Expectations, message: Option<&str>) -> Result<()> {
+        self.page.said(message)?;
+        if !(expected.rows.is_empty() && expected.bounds.is_empty() && expected.keeps.is_empty()) {
+            self.page.unexpected("it gave no rows")?;
+        }
+        self.texts(&expected.contains, message.unwrap_or_default())
+    }
+
     fn rows(&mut self, expected: &Expectations, grid: &Grid) -> Result<()> {
-        let rows = compare_rows(&expected.rows, grid, self.figures).map_err(Failure::failed)?;
-        self.page.comparisons(&rows)?;
+        let mut found = keep(&expected.keeps, grid, &mut self.figures).map_err(Failure::failed)?;
+        let rows = compare_rows(&expected.rows, grid, &self.figures);
+        found.extend(rows.map_err(Failure::failed)?);
+        let bounds = compare_bounds(&expected.bounds, grid, &self.figures);
+        found.extend(bounds.map_err(Failure::failed)?);
+        self.page.comparisons(&found)?;
         self.texts(&expected.contains, &grid.text())
     }
 
-    fn texts(&mut self, expected: &[crate::directive::Template], text: &str) -> Result<()> {
+    fn texts(&mut self, expected: &[Template], text: &str) -> Result<()> {
         let texts: Vec<Comparison> =
-            compare_texts(expected, text, self.figures).map_err(Failure::failed)?;
+            compare_texts(expected, text, &self.figures).map_err(Failure::failed)?;
         self.page.comparisons(&texts)
     }
 
@@ -156,21 +186,38 @@ fn title_of(statements: &[ScriptStatement]) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::figures::Figure;
 
     #[test]
     fn every_lesson_has_a_title_and_its_directives_name_figures() {
-        let figures = Figures::at_scale(1.0).unwrap();
         for lesson in &LESSONS {
+            let mut figures = Figures::at_scale(1.0).unwrap();
             let statements = split_statements(lesson.text).unwrap();
             assert!(title_of(&statements).contains(':'), "{}", lesson.file);
             for statement in &statements {
                 let expected = Expectations::read(&statement.comments_before).unwrap();
-                for cell in expected.rows.iter().flatten() {
+                for keep in &expected.keeps {
+                    figures.keep(&keep.name, Figure::Count(0)).unwrap();
+                }
+                let limits = expected.bounds.iter().map(|bound| &bound.limit);
+                for cell in expected.rows.iter().flatten().chain(limits) {
                     cell.number(&figures).unwrap();
                 }
                 for text in expected.contains.iter().chain(&expected.errors) {
                     text.filled(&figures).unwrap();
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_lesson_begins_after_an_earlier_one() {
+        for (index, lesson) in LESSONS.iter().enumerate() {
+            let statements = split_statements(lesson.text).unwrap();
+            if let Some(file) = begins_after(&statements) {
+                let found = LESSONS[..index].iter().find(|lesson| lesson.file == file);
+                let earlier = split_statements(found.unwrap().text).unwrap();
+                assert_eq!(begins_after(&earlier), None, "{file} would need its own");
             }
         }
     }

@@ -43,7 +43,7 @@ pub async fn run(arguments: &DemoArguments, engine: Engine, console: Console) ->
     let variables = BTreeMap::from([("data".to_owned(), data.folder.display().to_string())]);
     // Until here Ctrl-C simply ends the process: nothing half made counts as data.
     let interrupts = Interrupts::listen()?;
-    let mut walk = Walk { figures: &figures, variables, interrupts, page };
+    let mut walk = Walk { figures, variables, interrupts, page };
     for (index, lesson) in LESSONS.iter().enumerate() {
         let context = engine.open().await?;
         walk.lesson(index + 1, lesson, context).await?;

@@ -60,6 +60,15 @@ SELECT * FROM zone_hours WHERE pickup_month = '2024-02';
 -- expect: report.buckets, report.trips, report.revenue
 SELECT count(*) AS buckets, sum(trips) AS trips, round(sum(revenue), 2) AS revenue FROM report;
 
+-- No repair: the February file filtered to February. The guard lets it pass, and trips of February
+-- that are in the other files are lost.
+INSERT OVERWRITE report PARTITION (pickup_month)
+SELECT * FROM february_file WHERE pickup_month = '2024-02';
+
+-- expect: february_file.february.buckets, february_file.february.trips
+-- expect value: trips < february.trips
+SELECT count(*) AS buckets, sum(trips) AS trips FROM report WHERE pickup_month = '2024-02';
+
 -- Repair 2: the statement declares the one partition it may replace.
 INSERT OVERWRITE report PARTITION (pickup_month = '2024-02')
 SELECT zone, pickup_hour, trips, revenue FROM zone_hours WHERE pickup_month = '2024-02';

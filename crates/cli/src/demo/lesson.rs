@@ -27,7 +27,7 @@ macro_rules! lessons {
 }
 
 /// The lessons, in the order they are walked through.
-pub(super) const LESSONS: [Lesson; 8] = lessons![
+pub(super) const LESSONS: [Lesson; 15] = lessons![
     "01_report.sql",
     "02_save_modes.sql",
     "03_append.sql",
@@ -36,6 +36,13 @@ pub(super) const LESSONS: [Lesson; 8] = lessons![
     "06_dynamic_overwrite.sql",
     "07_straggler_trap.sql",
     "08_one_day.sql",
+    "09_two_months.sql",
+    "10_append_trap.sql",
+    "11_flat_and_shuffled.sql",
+    "12_small_files.sql",
+    "13_codecs.sql",
+    "14_boroughs.sql",
+    "15_two_levels.sql",
 ];
 
 /// What the lessons are walked through with.

@@ -12,6 +12,8 @@ use crate::{Error, Result, names};
 
 /// How many directories are synced at once: a journal takes several in one turn.
 const SYNC_THREADS: usize = 8;
+/// How often a directory is made again after those above it.
+const MAKE_TRIES: usize = 8;
 
 /// The value of a name that isn't there; any other error as it is.
 pub(super) fn missing_is<T>(error: io::Error, value: T, doing: &str, path: &Path) -> Result<T> {
@@ -62,21 +64,27 @@ impl LocalTable {
         dir: &Path,
         like: Option<&DiskMetadata>,
     ) -> Result<Vec<PathBuf>> {
-        match self.disk.create_dir(dir) {
-            Ok(()) => {
-                self.copy_mode(dir, like)?;
-                Ok(vec![dir.to_path_buf()])
+        let mut made = Vec::new();
+        let mut tries = 0;
+        loop {
+            let error = match self.disk.create_dir(dir) {
+                Ok(()) => {
+                    self.copy_mode(dir, like)?;
+                    made.push(dir.to_path_buf());
+                    return Ok(made);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(made),
+                Err(error) => error,
+            };
+            tries += 1;
+            match dir.parent() {
+                // Others sweep empty directories; but some places take no new ones at all, and say
+                // of a parent that is there that it isn't.
+                Some(parent) if error.kind() == io::ErrorKind::NotFound && tries < MAKE_TRIES => {
+                    made.extend(self.make_dirs(parent, like)?);
+                }
+                _ => return Err(Error::io("create", dir, error)),
             }
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Vec::new()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                let Some(parent) = dir.parent() else {
-                    return Err(Error::io("create", dir, error));
-                };
-                let mut made = self.make_dirs(parent, like)?;
-                made.extend(self.make_dirs(dir, like)?);
-                Ok(made)
-            }
-            Err(error) => Err(Error::io("create", dir, error)),
         }
     }
 

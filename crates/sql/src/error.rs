@@ -51,7 +51,8 @@ impl std::error::Error for Error {
 
 impl From<partwise_commit::Error> for Error {
     fn from(error: partwise_commit::Error) -> Self {
-        Self::new(error.kind(), error.to_string())
+        let (kind, message) = (error.kind(), error.to_string());
+        Self { kind, message, source: Some(DataFusionError::External(Box::new(error))) }
     }
 }
 

@@ -1,18 +1,19 @@
 //! The scans of a plan: which tables of ours they read, and what they read of them.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::tree_node::TreeNodeRecursion;
+use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
-use datafusion::datasource::source_as_provider;
+use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use partwise_commit::Table;
-use partwise_table::{PartwiseSource, PartwiseTable};
+use partwise_table::{PartwiseSource, PartwiseTable, ReadLog};
 
 use crate::Result;
 
@@ -28,8 +29,8 @@ pub struct ScanTotals {
 }
 
 impl ScanTotals {
-    /// The figures so far; none if the plan scans no table of ours.
-    pub(crate) fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
+    /// The figures of a plan so far, final once it has run; none if it scans no table of ours.
+    pub fn of(plan: &Arc<dyn ExecutionPlan>) -> Option<Self> {
         let mut totals = None;
         add(plan, &mut totals);
         totals
@@ -43,7 +44,10 @@ fn add(plan: &Arc<dyn ExecutionPlan>, totals: &mut Option<ScanTotals>) {
     {
         let totals = totals.get_or_insert_default();
         let metrics = plan.metrics().unwrap_or_default();
-        let sum = |name| metrics.sum_by_name(name).map_or(0, |v| v.as_usize() as u64);
+        let sum = |name: &str| {
+            let total = metrics.sum(|metric| metric.value().name() == name);
+            total.map_or(0, |total| total.as_usize() as u64)
+        };
         totals.partitions += source.facts().partitions.selected as u64;
         totals.files += sum("files_read");
         totals.rows += sum("rows_read");
@@ -112,6 +116,33 @@ fn local_path(url: &ListingTableUrl) -> String {
 /// Links resolved, where there is such a path on the disk.
 fn real_path(shown: &str) -> PathBuf {
     std::fs::canonicalize(shown).unwrap_or_else(|_| PathBuf::from(shown))
+}
+
+/// The plan as that of a statement of its own: its scans of one table share a read log that nobody
+/// else has written to, whenever and however often the table was opened. A version of the past is
+/// a table of its own.
+pub(crate) fn with_new_logs(plan: LogicalPlan) -> Result<LogicalPlan> {
+    let mut logs: HashMap<(PathBuf, Option<u64>), ReadLog> = HashMap::new();
+    let plan = plan.transform_up_with_subqueries(|node| {
+        let table = table_of(&node);
+        Ok(match (node, table) {
+            (LogicalPlan::TableScan(mut scan), Some(table)) => {
+                let past = table.version().filter(|_| table.is_past());
+                let log = logs.entry((real_path(&table.location().display()), past)).or_default();
+                scan.source = provider_as_source(Arc::new(table.with_log(log.clone())));
+                Transformed::yes(LogicalPlan::TableScan(scan))
+            }
+            (node, _) => Transformed::no(node),
+        })
+    })?;
+    Ok(plan.data)
+}
+
+/// The table of ours that a node scans.
+fn table_of(node: &LogicalPlan) -> Option<PartwiseTable> {
+    let LogicalPlan::TableScan(scan) = node else { return None };
+    let provider = source_as_provider(&scan.source).ok()?;
+    provider.as_ref().downcast_ref::<PartwiseTable>().cloned()
 }
 
 /// Whether the scans of one statement saw different versions of a table: it has to be planned

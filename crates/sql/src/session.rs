@@ -2,7 +2,6 @@
 
 use std::sync::{Arc, Weak};
 
-use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::{SessionContext, SessionState};
 
 use crate::{Error, ErrorKind, Result};
@@ -28,11 +27,13 @@ impl SessionRef {
     }
 }
 
-/// A copy of a state in which `extension` can be found by the plans made from it.
+/// A copy of a state in which `extension` can be found by the plans made from it. Not by the
+/// state's builder: that puts a new default catalog in place of the session's.
 pub(crate) fn with_extension<T: Send + Sync + 'static>(
     state: &SessionState,
     extension: T,
 ) -> SessionState {
-    let config = state.config().clone().with_extension(Arc::new(extension));
-    SessionStateBuilder::new_from_existing(state.clone()).with_config(config).build()
+    let mut state = state.clone();
+    state.config_mut().set_extension(Arc::new(extension));
+    state
 }

@@ -4,31 +4,34 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use datafusion::arrow::array::RecordBatch;
-use datafusion::dataframe::DataFrame;
+use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
-use datafusion::physical_plan::{collect, execute_stream};
+use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
 use datafusion::sql::parser::Statement as DFStatement;
 use datafusion::sql::sqlparser::ast::Statement as SQLStatement;
+use partwise_commit::Committed;
 
 use crate::execution::{Execution, Rows, ScanSummary};
 use crate::plan::PlannedWrite;
 use crate::report::WriteReport;
 use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Statement};
-use crate::token::StatementText;
+use crate::token::{StatementText, Steps};
 use crate::{
     Error, ErrorKind, PartwiseContext, Result, explain, functions, lookup, names, plan, scans, show,
 };
 
 mod ddl;
+mod frame;
 mod preview;
 mod restore;
 
 use ddl::Registration;
+pub(crate) use frame::frame;
 
 /// Times a statement is planned and run again when a later commit changed what it read.
-const CONFLICT_RETRIES: usize = 3;
+pub(crate) const CONFLICT_RETRIES: usize = 3;
 
 /// What a statement comes to, planned.
 enum Planned {
@@ -55,17 +58,15 @@ pub(crate) async fn execute(
     loop {
         let state = state_of(context, sql);
         let error = match plan_statement(context, &state, &statement, sql).await? {
-            Planned::Write(write, then) => {
-                match write_now(context, &state, *write, started).await {
-                    Ok(report) => {
-                        if let Some(then) = then {
-                            then.register(context).await?;
-                        }
-                        return Ok(Execution::Wrote(Box::new(report)));
+            Planned::Write(write, then) => match write_now(&state, *write, started).await {
+                Ok(report) => {
+                    if let Some(then) = then {
+                        then.register(context).await?;
                     }
-                    Err(error) => error,
+                    return Ok(Execution::Wrote(Box::new(report)));
                 }
-            }
+                Err(error) => error,
+            },
             other => match rows_of(context, other).await {
                 Err(error) => error,
                 done => return done,
@@ -86,21 +87,6 @@ pub(crate) async fn execute(
 /// Whether it is fine if somebody else has made the table meanwhile.
 fn creates_if_missing(statement: &Statement) -> bool {
     matches!(statement, Statement::CreateTable(create) if create.if_not_exists)
-}
-
-/// Plans a statement as a DataFrame; what gives no rows is run.
-pub(crate) async fn frame(
-    context: &PartwiseContext,
-    statement: Statement,
-    sql: &str,
-) -> Result<DataFrame> {
-    let state = state_of(context, sql);
-    match plan_statement(context, &state, &statement, sql).await? {
-        Planned::Write(write, _) => Ok(DataFrame::new(state, write.plan)),
-        Planned::Query { plan, state, .. } => Ok(DataFrame::new(*state, plan)),
-        Planned::Batch(batch) => Ok(context.session().read_batch(batch)?),
-        Planned::Wrote(_) | Planned::Done(_) => Ok(context.session().read_empty()?),
-    }
 }
 
 fn state_of(context: &PartwiseContext, sql: &str) -> SessionState {
@@ -241,6 +227,7 @@ fn lists_tables(statement: &DFStatement) -> bool {
 async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Execution> {
     match planned {
         Planned::Query { plan, state, explains, notes } => {
+            let plan = scans::with_new_logs(plan)?;
             let tables = scans::tables_of(&plan)?;
             let plan = state.create_physical_plan(&plan).await?;
             if scans::is_torn(&tables) {
@@ -269,24 +256,15 @@ fn torn() -> Error {
     )
 }
 
-async fn write_now(
-    context: &PartwiseContext,
+/// Plans the physical side of a write and runs it.
+pub(crate) async fn write_now(
     state: &SessionState,
-    write: PlannedWrite,
+    mut write: PlannedWrite,
     started: Instant,
 ) -> Result<WriteReport> {
-    let tables = scans::tables_of(&write.plan)?;
+    write.plan = scans::with_new_logs(write.plan)?;
     let plan = state.create_physical_plan(&write.plan).await?;
-    if scans::is_torn(&tables) {
-        return Err(torn());
-    }
-    collect(plan, state.task_ctx()).await?;
-    let committed = write.outcome.get().ok_or_else(|| {
-        Error::new(ErrorKind::Internal, "the write ended without saying what it committed")
-    })?;
-    if let Some(token) = &write.token {
-        context.steps().advance(token, &write.location);
-    }
+    let committed = run_write(plan, state.task_ctx(), &write).await?;
     Ok(WriteReport {
         target: write.target,
         committed,
@@ -295,4 +273,24 @@ async fn write_now(
         restored: None,
         elapsed: started.elapsed(),
     })
+}
+
+/// Runs the physical plan of a write, and counts it where its session counts a job's steps.
+async fn run_write(
+    plan: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    write: &PlannedWrite,
+) -> Result<Committed> {
+    if scans::is_torn(&scans::tables_of(&write.plan)?) {
+        return Err(torn());
+    }
+    let steps = task.session_config().get_extension::<Steps>();
+    collect(plan, task).await?;
+    let committed = write.outcome.get().ok_or_else(|| {
+        Error::new(ErrorKind::Internal, "the write ended without saying what it committed")
+    })?;
+    if let (Some(token), Some(steps)) = (&write.token, steps) {
+        steps.advance(token, &write.location);
+    }
+    Ok(committed)
 }

@@ -85,9 +85,9 @@ impl PartwiseTable {
         Self { write: Some(Arc::new(spec)), ..self.clone() }
     }
 
-    /// The table for one more statement: with a read log of its own.
-    pub fn for_statement(&self) -> Self {
-        let parts = Arc::new(self.parts.with_new_log());
+    /// The table for one more statement: what its scans read goes to `log`.
+    pub fn with_log(&self, log: ReadLog) -> Self {
+        let parts = Arc::new(self.parts.with_log(log));
         Self { parts, ..self.clone() }
     }
 

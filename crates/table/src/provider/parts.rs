@@ -97,8 +97,8 @@ impl TableParts {
         }
     }
 
-    pub(crate) fn with_new_log(&self) -> Self {
-        Self { log: ReadLog::default(), ..self.clone() }
+    pub(crate) fn with_log(&self, log: ReadLog) -> Self {
+        Self { log, ..self.clone() }
     }
 
     pub(crate) fn partition_columns(&self) -> &[PartitionColumn] {

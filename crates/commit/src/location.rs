@@ -63,6 +63,13 @@ impl Location {
     }
 }
 
+/// A path of this machine's disk.
+impl<P: Into<PathBuf>> From<P> for Location {
+    fn from(dir: P) -> Self {
+        Self::local(dir)
+    }
+}
+
 fn name_of(dir: &Path) -> String {
     dir.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

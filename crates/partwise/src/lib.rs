@@ -3,30 +3,63 @@
 //!
 //! ```text
 //!   application -> partwise (this crate: re-exports, no logic)
-//!                     +-> sql      statements, the lake, settings, EXPLAIN
+//!                     +-> sql      statements, the lake, settings, EXPLAIN, the Rust API
 //!                     +-> table    TableProvider, pruned scan, staged write
 //!                     +-> commit   names on disk, records, snapshots
 //! ```
 //!
-//! ```no_run
-//! # async fn demo() -> Result<(), partwise::Error> {
-//! use partwise::{Execution, PartwiseContext};
+//! A job writes its month, once, however often it runs; a reader asks for one day and reads one
+//! directory:
 //!
-//! let context = PartwiseContext::open("lake").await?;
-//! let done = context
-//!     .execute("INSERT OVERWRITE report PARTITION (month) SELECT zone, trips, month FROM 'new/'")
-//!     .await?;
-//! if let Execution::Wrote(report) = done {
-//!     println!("{}", report.line());
+//! ```
+//! use partwise::datafusion::prelude::*;
+//! use partwise::{Overwrite, SaveMode, Table, WritePartitioned};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> partwise::Result<()> {
+//! # let folder = tempfile::tempdir().expect("a folder");
+//! # let path = folder.path().join("lake/trips");
+//! let session = SessionContext::new();
+//! for _ in 0..2 {
+//!     let rows = session.sql("SELECT 12.5 AS fare, '2024-02-01' AS day").await?;
+//!     let commit = rows
+//!         .write_partitioned(&*path)
+//!         .mode(SaveMode::Overwrite)
+//!         .overwrite(Overwrite::Dynamic)
+//!         .partition_by(["day"])
+//!         .token("nightly", 20240201)
+//!         .save()
+//!         .await?;
+//!     println!("{commit}");
 //! }
+//! let trips = Table::open(&*path).await?;
+//! let day = trips.dataframe()?.filter(col("day").eq(lit("2024-02-01")))?;
+//! assert_eq!(day.count().await?, 1);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! | to | there is |
+//! |---|---|
+//! | write a frame of any session | [`WritePartitioned`], with [`SaveMode`], [`Overwrite`] and a token |
+//! | look at a table, read it, ask whether a job's run is in | [`Table`] |
+//! | run SQL over a lake | [`PartwiseContext`] |
+//! | have the lake in a session that is there | [`register`], [`register_lake`], [`sql()`] |
+//! | decide what to do about an error | [`Error::kind`], [`ErrorKind`] |
+//!
+//! [`datafusion`] is the version this crate is built with: an application that takes it from here
+//! can't have another.
+#![deny(missing_docs)]
 
 pub use partwise_commit as commit;
 pub use partwise_sql as sql;
+pub use partwise_sql::datafusion;
 pub use partwise_table as table;
 
+pub use partwise_commit::Location;
 pub use partwise_sql::{
-    ContextOptions, Error, ErrorKind, Execution, Lake, PartwiseContext, Result,
+    ChangedPartition, Commit, CommitOutcome, ContextOptions, Error, ErrorKind, Execution, File,
+    Lake, Overwrite, Partition, PartitionValues, PartitionedWrite, PartwiseContext, Result,
+    SaveMode, ScanTotals, Table, WritePartitioned, register, register_lake, sql,
 };
+pub use partwise_table::config::Distribution;

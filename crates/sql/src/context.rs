@@ -3,7 +3,8 @@
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
-use datafusion::catalog::{CatalogProvider, MemoryCatalogProvider};
+use datafusion::catalog::MemorySchemaProvider;
+use datafusion::common::TableReference;
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::{SessionConfig, SessionContext};
@@ -35,6 +36,27 @@ impl Default for ContextOptions {
 }
 
 /// A session over a lake: statements in, rows and commits out. Cheap to clone.
+///
+/// Each directory of the lake that holds Parquet is a table; any other directory, file or glob is
+/// one by its path in quotes. Tables are found anew for each statement.
+///
+/// ```
+/// use partwise::PartwiseContext;
+///
+/// # #[tokio::main]
+/// # async fn main() -> partwise::Result<()> {
+/// # let folder = tempfile::tempdir().expect("a folder");
+/// # let lake = folder.path().join("lake");
+/// let ctx = PartwiseContext::open(lake).await?;
+/// ctx.execute("CREATE TABLE report (zone INT, month STRING) USING parquet PARTITIONED BY (month)")
+///     .await?;
+/// let write = "INSERT OVERWRITE report VALUES (7, '2024-01'), (8, '2024-02')";
+/// let count = ctx.sql(write).await?.collect().await?;
+/// assert_eq!(count[0].schema().field(0).name(), "count");
+/// assert_eq!(ctx.sql("SELECT zone FROM report WHERE month = '2024-01'").await?.count().await?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PartwiseContext {
     session: SessionContext,
@@ -42,10 +64,6 @@ pub struct PartwiseContext {
     steps: Arc<Steps>,
 }
 
-/// The catalog of the lake's schema.
-pub(crate) const CATALOG: &str = "datafusion";
-/// The schema that the lake is.
-pub(crate) const SCHEMA: &str = "public";
 /// Consumers that an out-of-memory error names.
 const TOP_CONSUMERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4);
 
@@ -63,20 +81,40 @@ impl PartwiseContext {
     /// # Errors
     /// A lake that is a file.
     pub async fn with_options(options: ContextOptions) -> Result<Self> {
-        if let Lake::Directory(dir) = &options.lake {
-            path_table::refuse_store(&dir.to_string_lossy())?;
+        check_lake(&options.lake)?;
+        Self::attach(session(&options)?, options.lake)
+    }
+
+    /// The context that an existing session was given by [`register`](crate::register).
+    ///
+    /// # Errors
+    /// A session that Partwise isn't registered with.
+    pub fn of(session: &SessionContext) -> Result<Self> {
+        let config = session.copied_config();
+        match (config.get_extension::<LakeSchema>(), config.get_extension::<Steps>()) {
+            (Some(schema), Some(steps)) => Ok(Self { session: session.clone(), schema, steps }),
+            _ => Err(Error::invalid(
+                "Partwise isn't registered with this session: call partwise::register(&session) \
+                 first",
+            )),
         }
-        if let Lake::Directory(dir) = &options.lake
-            && dir.exists()
-            && !dir.is_dir()
-        {
-            return Err(Error::invalid(format!("the lake {} is not a directory", dir.display())));
-        }
-        let steps = Arc::new(Steps::default());
+    }
+
+    /// Puts the lake behind a session's default schema: what is registered there goes first.
+    pub(crate) fn attach(session: SessionContext, lake: Lake) -> Result<Self> {
+        let names = session.copied_config().options().catalog.clone();
+        let catalog = session.catalog(&names.default_catalog).ok_or_else(|| {
+            Error::invalid(format!("the session has no catalog {}", names.default_catalog))
+        })?;
+        let found = catalog.schema(&names.default_schema);
+        let found = found.unwrap_or_else(|| Arc::new(MemorySchemaProvider::new()));
         let state = SessionRef::default();
-        let schema = Arc::new(LakeSchema::new(options.lake.clone(), state.clone()));
-        let session = session(&options, &steps, &schema)?;
+        let schema = Arc::new(LakeSchema::new(lake, found, state.clone()));
         state.bind(&session);
+        catalog.register_schema(&names.default_schema, Arc::clone(&schema) as _)?;
+        let steps = Arc::new(Steps::default());
+        configure(&session, &steps, &schema);
+        functions::register(&session);
         Ok(Self { session, schema, steps })
     }
 
@@ -116,22 +154,43 @@ impl PartwiseContext {
         &self.schema
     }
 
+    /// Whether a name is one of the schema that the lake stands behind.
+    pub(crate) fn is_of_lake(&self, name: &TableReference) -> bool {
+        let config = self.session.copied_config();
+        let home = &config.options().catalog;
+        name.schema().is_none_or(|schema| schema == home.default_schema)
+            && name.catalog().is_none_or(|catalog| catalog == home.default_catalog)
+    }
+
     pub(crate) fn steps(&self) -> &Steps {
         &self.steps
     }
 }
 
-fn session(
-    options: &ContextOptions,
-    steps: &Arc<Steps>,
-    schema: &Arc<LakeSchema>,
-) -> Result<SessionContext> {
-    let mut config = SessionConfig::new()
-        .with_information_schema(true)
-        .with_default_catalog_and_schema(CATALOG, SCHEMA)
-        .with_create_default_catalog_and_schema(false)
-        .with_option_extension(PartwiseConfig::default())
-        .with_extension(Arc::clone(steps));
+/// Refuses a lake that can't be one.
+pub(crate) fn check_lake(lake: &Lake) -> Result<()> {
+    let Lake::Directory(dir) = lake else { return Ok(()) };
+    path_table::refuse_store(&dir.to_string_lossy())?;
+    match dir.exists() && !dir.is_dir() {
+        true => Err(Error::invalid(format!("the lake {} is not a directory", dir.display()))),
+        false => Ok(()),
+    }
+}
+
+/// The session's settings, a job's steps, and the way back from the session to its lake.
+fn configure(session: &SessionContext, steps: &Arc<Steps>, schema: &Arc<LakeSchema>) {
+    let state = session.state_ref();
+    let mut state = state.write();
+    let config = state.config_mut();
+    if config.options().extensions.get::<PartwiseConfig>().is_none() {
+        config.options_mut().extensions.insert(PartwiseConfig::default());
+    }
+    config.set_extension(Arc::clone(steps));
+    config.set_extension(Arc::clone(schema));
+}
+
+fn session(options: &ContextOptions) -> Result<SessionContext> {
+    let mut config = SessionConfig::new().with_information_schema(true);
     if let Some(threads) = options.threads {
         config = config.with_target_partitions(threads);
     }
@@ -146,10 +205,5 @@ fn session(
         .with_config(config)
         .with_runtime_env(runtime.build_arc()?)
         .build();
-    let session = SessionContext::new_with_state(state);
-    let catalog = MemoryCatalogProvider::new();
-    catalog.register_schema(SCHEMA, Arc::clone(schema) as _)?;
-    session.register_catalog(CATALOG, Arc::new(catalog));
-    functions::register(&session);
-    Ok(session)
+    Ok(SessionContext::new_with_state(state))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use async_trait::async_trait;
-use datafusion::catalog::{MemorySchemaProvider, SchemaProvider, TableProvider};
+use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::common::Result as DFResult;
 use partwise_commit::{Location, Table, TableSchema, TableStore};
 use partwise_table::{OpenOptions, PartwiseTable};
@@ -128,15 +128,16 @@ struct Located {
 /// The schema `public`: tables of the session, paths, and the lake's directories, in that order.
 pub(crate) struct LakeSchema {
     lake: Lake,
-    session: MemorySchemaProvider,
+    /// What is registered with the session.
+    session: Arc<dyn SchemaProvider>,
     located: RwLock<HashMap<String, Located>>,
     known: RwLock<BTreeSet<String>>,
     state: SessionRef,
 }
 
 impl LakeSchema {
-    pub fn new(lake: Lake, state: SessionRef) -> Self {
-        let session = MemorySchemaProvider::new();
+    /// The lake behind a schema of a session.
+    pub fn new(lake: Lake, session: Arc<dyn SchemaProvider>, state: SessionRef) -> Self {
         Self { lake, session, located: RwLock::default(), known: RwLock::default(), state }
     }
 

@@ -17,6 +17,7 @@
 //! # }
 //! ```
 
+mod api;
 mod context;
 mod error;
 mod execution;
@@ -36,7 +37,12 @@ mod show;
 mod statement;
 mod token;
 
+pub use api::{
+    ChangedPartition, Commit, CommitOutcome, File, Overwrite, Partition, PartitionValues,
+    PartitionedWrite, SaveMode, Table, WritePartitioned, register, register_lake, sql,
+};
 pub use context::{ContextOptions, PartwiseContext};
+pub use datafusion;
 pub use error::{Error, ErrorKind, Result};
 pub use execution::{Execution, Rows, ScanSummary};
 pub use lake::Lake;

@@ -52,18 +52,49 @@ pub async fn open(name: &str, state: &SessionState) -> Result<Arc<dyn TableProvi
 }
 
 async fn open_directory(path: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
-    if Path::new(path).join("_partwise").is_dir() {
+    Ok(Arc::new(open_table(Location::local(path), state).await?))
+}
+
+/// Opens the table that a directory is.
+///
+/// # Errors
+/// Nothing there, a file, a folder of tables, files that can't be read.
+pub async fn open_table(location: Location, state: &SessionState) -> Result<PartwiseTable> {
+    let path = location.display();
+    if let Location::Local { dir, .. } = &location {
+        check_table_path(dir)?;
+        if !dir.exists() {
+            return Err(Error::invalid(format!("there is no directory {path}")));
+        }
+    }
+    let opened = PartwiseTable::open(location, OpenOptions::default(), state).await?;
+    opened.ok_or_else(|| {
+        Error::invalid(format!(
+            "{path} holds no Parquet file, so it has no columns: check the path, or make a table \
+             there with CREATE TABLE .. LOCATION '{path}'"
+        ))
+    })
+}
+
+/// Refuses a path that can't be a table's, whether something is there or not.
+///
+/// # Errors
+/// What is there, or that it is an object store's.
+pub fn check_table_path(dir: &Path) -> Result<()> {
+    let path = dir.display();
+    refuse_store(&path.to_string())?;
+    if dir.as_os_str().is_empty() {
+        return Err(Error::invalid("an empty path: name the table's directory"));
+    }
+    if dir.is_file() {
+        return Err(Error::invalid(format!("{path} is a file: a table is a directory of files")));
+    }
+    if dir.join("_partwise").is_dir() {
         return Err(Error::invalid(format!(
             "{path} is a folder of tables, not a table: name one of the directories in it"
         )));
     }
-    match PartwiseTable::open(Location::local(path), OpenOptions::default(), state).await? {
-        Some(table) => Ok(Arc::new(table)),
-        None => Err(Error::invalid(format!(
-            "{path} holds no Parquet file, so it has no columns: check the path, or make a table \
-             there with CREATE TABLE .. LOCATION '{path}'"
-        ))),
-    }
+    Ok(())
 }
 
 async fn open_glob(pattern: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {

@@ -70,7 +70,7 @@ pub(crate) fn text(state: &SessionState) -> String {
 }
 
 /// SHA-256 of a statement, its white space folded, in hexadecimal.
-fn digest(statement: &str) -> String {
+pub(crate) fn digest(statement: &str) -> String {
     let folded = statement.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut text = String::with_capacity(64);
     for byte in Sha256::digest(folded.as_bytes()) {

@@ -4,7 +4,7 @@ use datafusion::arrow::array::{ArrayRef, new_empty_array};
 use datafusion::arrow::datatypes::{DataType, Field};
 use datafusion::catalog::Session;
 use datafusion::common::ScalarValue;
-use partwise_commit::{DataFile, PartitionColumn, PartitionFiles, PartitionKey, RowCounter};
+use partwise_commit::{DataFile, PartitionColumn, PartitionKey, RowCounter};
 use partwise_table::{FooterRowCounter, PartwiseTable, scalar};
 
 use crate::Result;
@@ -44,9 +44,4 @@ impl Rows {
             None => Ok(self.0.count(table.table(), file).await?),
         }
     }
-}
-
-/// Bytes of a partition's files.
-pub(super) fn bytes(partition: &PartitionFiles) -> u64 {
-    partition.files.iter().map(|file| file.identity.size).sum()
 }

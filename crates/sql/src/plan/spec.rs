@@ -1,12 +1,13 @@
 //! `PARTITION (..)`: from its items to typed constants, checked against the table.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{Operator, lit};
+use datafusion::logical_expr::{Expr, LogicalPlan, Operator, lit};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::sql::sqlparser::ast::{Expr as SQLExpr, ExprWithAlias};
@@ -120,6 +121,43 @@ impl PartitionSpec {
         Ok(partition_scope(columns, &conditions)?)
     }
 
+    /// Checks constants that a program gives; any of the partition columns may be left out.
+    ///
+    /// # Errors
+    /// An unknown or repeated column, no column at all, a value that doesn't fit its type or can't
+    /// be told from NULL.
+    pub fn of_values(schema: &TableSchema, values: &[(String, ScalarValue)]) -> Result<Self> {
+        let columns = schema.partition_columns();
+        if columns.is_empty() || values.is_empty() {
+            return Err(Error::invalid(
+                "Overwrite::Partitions names partitions by a value for one partition column or \
+                 more: give one, or use Overwrite::Static for all rows of the table",
+            ));
+        }
+        let mut constants = BTreeMap::new();
+        for (name, value) in values {
+            let index = find(columns, name)?;
+            let literal = Expr::Literal(value.clone(), None);
+            let exact = assign::exact(&literal, &columns[index].ty.to_arrow());
+            let value = checked(&columns[index], value, exact)?;
+            if constants.insert(index, value).is_some() {
+                return Err(Error::invalid(format!("Overwrite::Partitions names {name} twice")));
+            }
+        }
+        Ok(Self { constants, scope: None })
+    }
+
+    /// The constants of columns that a query doesn't have: to be filled in.
+    pub fn missing_in(&self, rows: &LogicalPlan, schema: &TableSchema) -> Self {
+        let columns = schema.partition_columns();
+        let given = |name: &str| {
+            rows.schema().fields().iter().any(|field| field.name().eq_ignore_ascii_case(name))
+        };
+        let missing = self.constants.iter().filter(|(index, _)| !given(&columns[**index].name));
+        let constants = missing.map(|(index, value)| (*index, value.clone())).collect();
+        Self { constants, scope: None }
+    }
+
     /// The constants as EXPLAIN shows them: column and value.
     pub fn shown(&self, schema: &TableSchema) -> Vec<(String, String)> {
         let columns = schema.partition_columns();
@@ -197,14 +235,22 @@ fn check_complete(
 
 /// Evaluates a constant to its column's type.
 fn constant(state: &SessionState, column: &PartitionColumn, sql: &SQLExpr) -> Result<ScalarValue> {
+    checked(column, sql, evaluate(state, sql, &column.ty.to_arrow()))
+}
+
+/// A constant that is a value of its column, and that its directory can be told by.
+fn checked(
+    column: &PartitionColumn,
+    given: &dyn Display,
+    value: Result<ScalarValue>,
+) -> Result<ScalarValue> {
     let wrong = |cause: Error| {
         Error::invalid(format!(
-            "{} = {sql} is not a value of type {}: {cause}",
+            "{} = {given} is not a value of type {}: {cause}",
             column.name, column.ty
         ))
     };
-    let to = column.ty.to_arrow();
-    let value = evaluate(state, sql, &to).map_err(wrong)?;
+    let value = value.map_err(wrong)?;
     let key = vec![partition_value(&column.ty, &value).map_err(|e| wrong(e.into()))?].into();
     partition_path(std::slice::from_ref(column), &key)?;
     Ok(value)

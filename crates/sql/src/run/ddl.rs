@@ -10,7 +10,6 @@ use partwise_table::config::PartwiseConfig;
 use partwise_table::{FooterRowCounter, OpenOptions, PartwiseTable};
 
 use super::{Planned, plan_datafusion, reparse};
-use crate::context::{CATALOG, SCHEMA};
 use crate::plan::create::{Created, declared_schema};
 use crate::statement::CreateTable;
 use crate::{Error, PartwiseContext, Result, lookup, path_table, plan};
@@ -23,7 +22,7 @@ pub async fn create_table(
     sql: &str,
 ) -> Result<Planned> {
     let name = lookup::reference(&create.name.to_string());
-    check_schema(&name)?;
+    check_schema(context, &name)?;
     let in_lake = match &create.location {
         Some(_) => None,
         None => context.schema().lake().location(name.table())?,
@@ -69,14 +68,12 @@ pub async fn create_table(
 }
 
 /// The lake is one schema; a name of another may not fall on a table of it.
-fn check_schema(name: &TableReference) -> Result<()> {
-    let lake = name.schema().is_none_or(|schema| schema == SCHEMA)
-        && name.catalog().is_none_or(|catalog| catalog == CATALOG);
-    match lake {
+fn check_schema(context: &PartwiseContext, name: &TableReference) -> Result<()> {
+    match context.is_of_lake(name) {
         true => Ok(()),
         false => Err(Error::invalid(format!(
-            "{name}: tables are made and dropped in the schema {SCHEMA} alone, leave the rest of \
-             the name out"
+            "{name}: tables are made and dropped in the session's own schema alone, leave the rest \
+             of the name out"
         ))),
     }
 }
@@ -260,7 +257,7 @@ pub async fn drop_table(
     purge: bool,
 ) -> Result<Planned> {
     let reference = lookup::reference(name);
-    check_schema(&reference)?;
+    check_schema(context, &reference)?;
     if context.schema().is_of_session(reference.table()) {
         if purge {
             return Err(Error::invalid(format!(

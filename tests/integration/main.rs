@@ -2,6 +2,7 @@
 
 mod support;
 
+mod api;
 mod crash;
 mod failures;
 mod foreign;

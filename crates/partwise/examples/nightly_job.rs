@@ -16,8 +16,10 @@ async fn nightly(files: &str, table: &str, run: u64) -> Result<Commit, Error> {
     let report = session.sql(REPORT).await?.write_partitioned(table).partition_by(["pickup_month"]);
     let report = report.mode(SaveMode::Overwrite).overwrite(Overwrite::Dynamic);
     let commit = report.compression("zstd(3)").token("nightly", run).save().await?;
-    let gate = Table::open(table).await?.version_of("nightly", run).await?;
-    println!("{commit}\nrun {run} is in since version {}", gate.unwrap_or_default());
+    println!("{commit}");
+    if let Some(version) = Table::open(table).await?.version_of("nightly", run).await? {
+        println!("run {run} is in since version {version}: what waits for it may start");
+    }
     Ok(commit)
 }
 

@@ -23,7 +23,7 @@
 //! for _ in 0..2 {
 //!     let rows = session.sql("SELECT 12.5 AS fare, '2024-02-01' AS day").await?;
 //!     let commit = rows
-//!         .write_partitioned(&*path)
+//!         .write_partitioned(&path)
 //!         .mode(SaveMode::Overwrite)
 //!         .overwrite(Overwrite::Dynamic)
 //!         .partition_by(["day"])
@@ -32,7 +32,7 @@
 //!         .await?;
 //!     println!("{commit}");
 //! }
-//! let trips = Table::open(&*path).await?;
+//! let trips = Table::open(&path).await?;
 //! let day = trips.dataframe()?.filter(col("day").eq(lit("2024-02-01")))?;
 //! assert_eq!(day.count().await?, 1);
 //! # Ok(())

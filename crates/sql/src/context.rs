@@ -19,6 +19,22 @@ use crate::token::Steps;
 use crate::{Error, Result, functions, path_table, run, statement};
 
 /// How a context is set up.
+///
+/// ```
+/// use partwise::{ContextOptions, Lake, PartwiseContext};
+///
+/// # #[tokio::main]
+/// # async fn main() -> partwise::Result<()> {
+/// let options = ContextOptions {
+///     lake: Lake::None,
+///     threads: Some(2),
+///     memory_limit_bytes: Some(512 << 20),
+/// };
+/// let ctx = PartwiseContext::with_options(options).await?;
+/// assert_eq!(ctx.sql("SELECT 1").await?.count().await?, 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 pub struct ContextOptions {
     /// Where tables without a LOCATION live.
@@ -135,6 +151,22 @@ impl PartwiseContext {
 
     /// Runs one statement: a query gives its rows, a write has happened when this returns.
     ///
+    /// ```
+    /// use partwise::{Execution, PartwiseContext};
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> partwise::Result<()> {
+    /// # let folder = tempfile::tempdir().expect("a folder");
+    /// # let ctx = PartwiseContext::open(folder.path().join("lake")).await?;
+    /// let create = "CREATE TABLE t PARTITIONED BY (p) AS SELECT 1 AS n, 'x' AS p";
+    /// if let Execution::Wrote(report) = ctx.execute(create).await? {
+    ///     println!("{}", report.line());
+    ///     assert_eq!(report.committed.version, 1);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// What is wrong with the statement; nothing it would have written is visible.
     pub async fn execute(&self, sql: &str) -> Result<Execution> {
@@ -142,7 +174,8 @@ impl PartwiseContext {
     }
 
     /// Plans one statement as a DataFrame, for embedding. A query or a write runs when the frame
-    /// is collected; any other statement has been run when this returns.
+    /// is collected; any other statement has been run when this returns. A write gives one row with
+    /// the `count` of the rows it wrote.
     ///
     /// # Errors
     /// What is wrong with the statement.

@@ -5,6 +5,30 @@ pub use partwise_commit::ErrorKind;
 
 /// What went wrong in a statement: the innermost cause first, and what kind of thing the caller
 /// can do about it.
+///
+/// ```
+/// use partwise::datafusion::prelude::SessionContext;
+/// use partwise::{ErrorKind, SaveMode, WritePartitioned};
+///
+/// # #[tokio::main]
+/// # async fn main() -> partwise::Result<()> {
+/// # let folder = tempfile::tempdir().expect("a folder");
+/// # let path = folder.path().join("lake/report");
+/// # let session = SessionContext::new();
+/// # let many = session.sql("SELECT value AS n, '2024-01' AS month FROM generate_series(1, 100)").await?;
+/// # many.write_partitioned(&path).partition_by(["month"]).save().await?;
+/// let stragglers = session.sql("SELECT 1 AS n, '2024-01' AS month").await?;
+/// let write = stragglers.write_partitioned(&path).mode(SaveMode::Overwrite);
+/// let error = write.save().await.expect_err("100 rows would become 1");
+/// let exit = match error.kind() {
+///     ErrorKind::Refused => 3,                          // stopped by the guard: nothing changed
+///     ErrorKind::Conflict | ErrorKind::Unavailable => 4, // try again later
+///     _ => 1,
+/// };
+/// assert_eq!(exit, 3);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,

@@ -1,4 +1,4 @@
-//! The SQL surface of Partwise: the lake, statements, settings, EXPLAIN.
+//! The SQL surface of Partwise: the lake, statements, settings, EXPLAIN; and the Rust API.
 //!
 //! ```text
 //!  text -> statement::parse -+-> ours -> plan (spec, assign, project) -> Dml -> run -> commit line
@@ -6,11 +6,16 @@
 //!                                                   |
 //!           lake (directories, found anew) <- tables|
 //!           path_table (directory, glob, file) <----+
+//!
+//!  api: DataFrame.write_partitioned --(the same plan)--> Dml -> run -> Commit
 //! ```
 //!
-//! ```no_run
-//! # async fn demo() -> partwise_sql::Result<()> {
-//! let context = partwise_sql::PartwiseContext::open("lake").await?;
+//! ```
+//! # #[tokio::main]
+//! # async fn main() -> partwise_sql::Result<()> {
+//! # let folder = tempfile::tempdir().expect("a folder");
+//! # let lake = folder.path().join("lake");
+//! let context = partwise_sql::PartwiseContext::open(lake).await?;
 //! context.execute("CREATE TABLE t (a INT, p STRING) USING parquet PARTITIONED BY (p)").await?;
 //! context.execute("INSERT INTO t VALUES (1, 'x')").await?;
 //! # Ok(())

@@ -18,6 +18,30 @@ use partwise_table::{PartwiseSource, PartwiseTable, ReadLog};
 use crate::Result;
 
 /// What all scans of a query read of our tables together.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use partwise::datafusion::physical_plan::collect;
+/// use partwise::datafusion::prelude::*;
+/// use partwise::{ScanTotals, Table, WritePartitioned};
+///
+/// # #[tokio::main]
+/// # async fn main() -> partwise::Result<()> {
+/// # let folder = tempfile::tempdir().expect("a folder");
+/// # let path = folder.path().join("lake/trips");
+/// # let session = SessionContext::new();
+/// # let rows = session.sql("SELECT value AS fare, value % 7 AS day FROM generate_series(1, 70)").await?;
+/// # rows.write_partitioned(&path).partition_by(["day"]).save().await?;
+/// let trips = Table::open_in(&session, path).await?;
+/// let day = trips.dataframe()?.filter(col("day").eq(lit(3)))?;
+/// let plan = day.create_physical_plan().await?;
+/// collect(Arc::clone(&plan), session.task_ctx()).await?;
+/// let read = ScanTotals::of(&plan).expect("a scan of a table");
+/// assert_eq!((read.partitions, read.files, read.rows), (1, 1, 10));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScanTotals {
     /// Partitions that the scans selected.

@@ -23,6 +23,26 @@ pub enum CommitOutcome {
 
 /// What a write did, once it is visible to every reader. Its `Display` is the line that the prompt
 /// shows: `version 12: replaced 1 partition (pickup_month=2024-02: 74,376 -> 74,376 rows), ..`.
+///
+/// ```
+/// use partwise::datafusion::prelude::SessionContext;
+/// use partwise::WritePartitioned;
+///
+/// # #[tokio::main]
+/// # async fn main() -> partwise::Result<()> {
+/// # let folder = tempfile::tempdir().expect("a folder");
+/// # let path = folder.path().join("lake/report");
+/// # let session = SessionContext::new();
+/// let rows = session.sql("SELECT 7 AS zone, '2024-01' AS month").await?;
+/// let commit = rows.write_partitioned(path).partition_by(["month"]).save().await?;
+/// println!("{commit}");
+/// for changed in &commit.partitions {
+///     println!("{}: {} -> {}", changed.values, changed.rows_before, changed.rows_after);
+/// }
+/// assert_eq!(commit.partitions[0].values.get("month"), Some(&"2024-01".into()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Commit {

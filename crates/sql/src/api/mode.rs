@@ -3,6 +3,28 @@
 use datafusion::common::ScalarValue;
 
 /// What a write does where the path has data already. Where there is none, each makes the table.
+///
+/// ```
+/// use partwise::datafusion::prelude::SessionContext;
+/// use partwise::{SaveMode, Table, WritePartitioned};
+///
+/// # #[tokio::main]
+/// # async fn main() -> partwise::Result<()> {
+/// # let folder = tempfile::tempdir().expect("a folder");
+/// # let path = folder.path().join("lake/five");
+/// let five = SessionContext::new().sql("SELECT value FROM generate_series(1, 5)").await?;
+/// for (mode, rows) in [
+///     (SaveMode::ErrorIfExists, 5),
+///     (SaveMode::Append, 10),
+///     (SaveMode::Ignore, 10),
+///     (SaveMode::Overwrite, 5),
+/// ] {
+///     five.clone().write_partitioned(&path).mode(mode).save().await?;
+///     assert_eq!(Table::open(&path).await?.partitions().await?[0].rows, rows);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SaveMode {
     /// An error that names the path; nothing is touched. `CREATE TABLE t AS`.

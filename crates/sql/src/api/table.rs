@@ -34,7 +34,7 @@ use crate::{Result, path_table};
 /// # let path = folder.path().join("lake/report");
 /// # let session = SessionContext::new();
 /// # let rows = session.sql("SELECT 7 AS zone, '2024-01' AS month UNION ALL SELECT 8, '2024-02'").await?;
-/// # rows.write_partitioned(&*path).partition_by(["month"]).save().await?;
+/// # rows.write_partitioned(&path).partition_by(["month"]).save().await?;
 /// let table = Table::open(path).await?;
 /// for partition in table.partitions().await? {
 ///     println!("{}: {} rows in {} files", partition.values, partition.rows, partition.files);

@@ -14,6 +14,7 @@ use partwise_table::config::PartwiseConfig;
 
 use crate::execution::Execution;
 use crate::lake::{Lake, LakeSchema};
+use crate::progress::{Progress, Running};
 use crate::session::SessionRef;
 use crate::token::Steps;
 use crate::{Error, Result, functions, path_table, run, statement};
@@ -78,6 +79,7 @@ pub struct PartwiseContext {
     session: SessionContext,
     schema: Arc<LakeSchema>,
     steps: Arc<Steps>,
+    running: Running,
 }
 
 /// Consumers that an out-of-memory error names.
@@ -108,7 +110,9 @@ impl PartwiseContext {
     pub fn of(session: &SessionContext) -> Result<Self> {
         let config = session.copied_config();
         match (config.get_extension::<LakeSchema>(), config.get_extension::<Steps>()) {
-            (Some(schema), Some(steps)) => Ok(Self { session: session.clone(), schema, steps }),
+            (Some(schema), Some(steps)) => {
+                Ok(Self { session: session.clone(), schema, steps, running: Running::default() })
+            }
             _ => Err(Error::invalid(
                 "Partwise isn't registered with this session: call partwise::register(&session) \
                  first",
@@ -131,7 +135,7 @@ impl PartwiseContext {
         let steps = Arc::new(Steps::default());
         configure(&session, &steps, &schema);
         functions::register(&session);
-        Ok(Self { session, schema, steps })
+        Ok(Self { session, schema, steps, running: Running::default() })
     }
 
     /// The DataFusion context behind it.
@@ -183,8 +187,18 @@ impl PartwiseContext {
         run::frame(self, statement::parse(sql)?, sql).await
     }
 
+    /// How far the write that runs in this session has come; none while none runs. Of a query,
+    /// [`ScanSummary::progress`](crate::ScanSummary::progress) tells.
+    pub fn progress(&self) -> Option<Progress> {
+        self.running.progress()
+    }
+
     pub(crate) fn schema(&self) -> &LakeSchema {
         &self.schema
+    }
+
+    pub(crate) fn running(&self) -> &Running {
+        &self.running
     }
 
     /// Whether a name is one of the schema that the lake stands behind.

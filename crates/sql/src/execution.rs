@@ -6,6 +6,7 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
 use partwise_table::PartwiseTable;
 
+use crate::progress::Progress;
 use crate::report::WriteReport;
 use crate::scans::ScanTotals;
 
@@ -69,6 +70,11 @@ impl ScanSummary {
     /// reads none of ours.
     pub fn totals(&self) -> Option<ScanTotals> {
         self.plan.as_ref().and_then(ScanTotals::of)
+    }
+
+    /// How far the query has come; none for rows that were there already.
+    pub fn progress(&self) -> Option<Progress> {
+        self.plan.as_ref().map(|plan| Progress::of(plan.as_ref()))
     }
 
     /// What the scans passed over, with the reason, and what else there is to say of the statement.

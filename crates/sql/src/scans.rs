@@ -16,6 +16,7 @@ use partwise_commit::Table;
 use partwise_table::{PartwiseSource, PartwiseTable, ReadLog};
 
 use crate::Result;
+use crate::progress::sum;
 
 /// What all scans of a query read of our tables together.
 ///
@@ -67,14 +68,9 @@ fn add(plan: &Arc<dyn ExecutionPlan>, totals: &mut Option<ScanTotals>) {
         && let Some(source) = config.file_source().downcast_ref::<PartwiseSource>()
     {
         let totals = totals.get_or_insert_default();
-        let metrics = plan.metrics().unwrap_or_default();
-        let sum = |name: &str| {
-            let total = metrics.sum(|metric| metric.value().name() == name);
-            total.map_or(0, |total| total.as_usize() as u64)
-        };
         totals.partitions += source.facts().partitions.selected as u64;
-        totals.files += sum("files_read");
-        totals.rows += sum("rows_read");
+        totals.files += sum(plan.as_ref(), "files_read");
+        totals.rows += sum(plan.as_ref(), "rows_read");
     }
     for child in plan.children() {
         add(child, totals);

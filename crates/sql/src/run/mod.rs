@@ -268,6 +268,7 @@ pub(crate) async fn write_now(
     Ok(WriteReport {
         target: write.target,
         committed,
+    let _shown = context.running().show(&plan);
         partition_columns: write.partition_columns,
         token: write.token,
         restored: None,

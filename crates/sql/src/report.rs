@@ -44,6 +44,11 @@ impl WriteReport {
     /// The one line at the prompt:
     /// `version 12: replaced 1 partition (pickup_month=2024-02: 74,376 -> 74,376 rows), ..`.
     pub fn line(&self) -> String {
+        format!("{}, {:.2} s", self.untimed_line(), self.elapsed.as_secs_f64())
+    }
+
+    /// The same line without the time.
+    pub fn untimed_line(&self) -> String {
         let done = &self.committed;
         let mut parts = vec![self.what()];
         if done.untouched > 0 {
@@ -54,7 +59,6 @@ impl WriteReport {
             parts.push(bytes(done.bytes_added));
         }
         parts.extend(self.taken_back());
-        parts.push(format!("{:.2} s", self.elapsed.as_secs_f64()));
         let restored =
             self.restored.as_ref().map(|to| format!("version {} restored, ", to.version));
         format!("version {}: {}{}", done.version, restored.unwrap_or_default(), parts.join(", "))

@@ -79,7 +79,7 @@ pub struct PartwiseContext {
     session: SessionContext,
     schema: Arc<LakeSchema>,
     steps: Arc<Steps>,
-    running: Running,
+    running: Arc<Running>,
 }
 
 /// Consumers that an out-of-memory error names.
@@ -109,9 +109,10 @@ impl PartwiseContext {
     /// A session that Partwise isn't registered with.
     pub fn of(session: &SessionContext) -> Result<Self> {
         let config = session.copied_config();
-        match (config.get_extension::<LakeSchema>(), config.get_extension::<Steps>()) {
-            (Some(schema), Some(steps)) => {
-                Ok(Self { session: session.clone(), schema, steps, running: Running::default() })
+        let schema = config.get_extension::<LakeSchema>();
+        match (schema, config.get_extension::<Steps>(), config.get_extension::<Running>()) {
+            (Some(schema), Some(steps), Some(running)) => {
+                Ok(Self { session: session.clone(), schema, steps, running })
             }
             _ => Err(Error::invalid(
                 "Partwise isn't registered with this session: call partwise::register(&session) \
@@ -133,9 +134,10 @@ impl PartwiseContext {
         state.bind(&session);
         catalog.register_schema(&names.default_schema, Arc::clone(&schema) as _)?;
         let steps = Arc::new(Steps::default());
-        configure(&session, &steps, &schema);
+        let running = Arc::new(Running::default());
+        configure(&session, &steps, &running, &schema);
         functions::register(&session);
-        Ok(Self { session, schema, steps, running: Running::default() })
+        Ok(Self { session, schema, steps, running })
     }
 
     /// The DataFusion context behind it.
@@ -197,10 +199,6 @@ impl PartwiseContext {
         &self.schema
     }
 
-    pub(crate) fn running(&self) -> &Running {
-        &self.running
-    }
-
     /// Whether a name is one of the schema that the lake stands behind.
     pub(crate) fn is_of_lake(&self, name: &TableReference) -> bool {
         let config = self.session.copied_config();
@@ -225,7 +223,12 @@ pub(crate) fn check_lake(lake: &Lake) -> Result<()> {
 }
 
 /// The session's settings, a job's steps, and the way back from the session to its lake.
-fn configure(session: &SessionContext, steps: &Arc<Steps>, schema: &Arc<LakeSchema>) {
+fn configure(
+    session: &SessionContext,
+    steps: &Arc<Steps>,
+    running: &Arc<Running>,
+    schema: &Arc<LakeSchema>,
+) {
     let state = session.state_ref();
     let mut state = state.write();
     let config = state.config_mut();
@@ -233,6 +236,7 @@ fn configure(session: &SessionContext, steps: &Arc<Steps>, schema: &Arc<LakeSche
         config.options_mut().extensions.insert(PartwiseConfig::default());
     }
     config.set_extension(Arc::clone(steps));
+    config.set_extension(Arc::clone(running));
     config.set_extension(Arc::clone(schema));
 }
 

@@ -55,6 +55,11 @@ impl Error {
         Self::new(ErrorKind::Unsupported, message)
     }
 
+    /// The same error in other words.
+    pub(crate) fn saying(self, words: Self) -> Self {
+        Self { message: words.message, ..self }
+    }
+
     /// What the caller can do about it.
     pub fn kind(&self) -> ErrorKind {
         self.kind

@@ -84,6 +84,15 @@ impl Lake {
         Ok(tables)
     }
 
+    /// The lake as messages name it; none without one.
+    pub(crate) fn describe(&self) -> Option<String> {
+        match self {
+            Self::Directory(dir) => Some(format!("the lake {}", dir.display())),
+            Self::Store { prefix, .. } => Some(format!("the lake {prefix}")),
+            Self::None => None,
+        }
+    }
+
     async fn directories(&self) -> Result<Vec<String>> {
         match self {
             Self::Directory(dir) => directories_in(dir),

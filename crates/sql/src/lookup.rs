@@ -8,11 +8,7 @@ use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
 use partwise_table::PartwiseTable;
 
-use crate::lake::LakeSchema;
-use crate::{Error, Result};
-
-/// Tables that a message about a missing one names.
-const NAMED_TABLES: usize = 20;
+use crate::{Error, Result, missing};
 
 /// A name as SQL spells it; in single quotes, a path.
 pub(crate) fn reference(name: &str) -> TableReference {
@@ -42,19 +38,10 @@ pub(crate) async fn table(
     state: &SessionState,
     reference: &TableReference,
 ) -> Result<Arc<dyn TableProvider>> {
-    if let Some(found) = find(state, reference).await? {
-        return Ok(found);
+    match find(state, reference).await? {
+        Some(found) => Ok(found),
+        None => Err(missing::no_table(state, &reference.to_string()).await),
     }
-    let schema = state.schema_for_ref(reference.clone())?;
-    if let Some(lake) = schema.as_ref().downcast_ref::<LakeSchema>() {
-        lake.refresh().await?;
-    }
-    let mut known = schema.table_names();
-    known.truncate(NAMED_TABLES);
-    Err(Error::invalid(match known.is_empty() {
-        true => format!("there is no table {reference}, and no other: CREATE TABLE makes one"),
-        false => format!("there is no table {reference}; there are {}", known.join(", ")),
-    }))
 }
 
 /// A table as one of ours.

@@ -12,7 +12,7 @@ use partwise_table::{FooterRowCounter, OpenOptions, PartwiseTable};
 use super::{Planned, plan_datafusion, reparse};
 use crate::plan::create::{Created, declared_schema};
 use crate::statement::CreateTable;
-use crate::{Error, PartwiseContext, Result, lookup, path_table, plan};
+use crate::{Error, PartwiseContext, Result, lookup, missing, path_table, plan};
 
 /// `CREATE TABLE`, with or without `AS`.
 pub async fn create_table(
@@ -285,7 +285,7 @@ pub async fn drop_table(
         _ if if_exists => Ok(Planned::Done(None)),
         _ => match lookup::find(&context.session().state(), &reference).await {
             Ok(Some(_)) | Err(_) => Err(Error::invalid(format!("{name} can't be dropped"))),
-            Ok(None) => Err(Error::invalid(format!("there is no table {name}"))),
+            Ok(None) => Err(missing::no_table(&context.session().state(), name).await),
         },
     }
 }

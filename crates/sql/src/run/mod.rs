@@ -14,12 +14,14 @@ use partwise_commit::Committed;
 
 use crate::execution::{Execution, Rows, ScanSummary};
 use crate::plan::PlannedWrite;
+use crate::progress::Running;
 use crate::report::WriteReport;
 use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Statement};
 use crate::token::{StatementText, Steps};
 use crate::{
-    Error, ErrorKind, PartwiseContext, Result, explain, functions, lookup, names, plan, scans, show,
+    Error, ErrorKind, PartwiseContext, Result, explain, functions, lookup, missing, names, plan,
+    scans, show,
 };
 
 mod ddl;
@@ -57,7 +59,7 @@ pub(crate) async fn execute(
     let mut tries = 0;
     loop {
         let state = state_of(context, sql);
-        let error = match plan_statement(context, &state, &statement, sql).await? {
+        let error = match plan_named(context, &state, &statement, sql).await? {
             Planned::Write(write, then) => match write_now(&state, *write, started).await {
                 Ok(report) => {
                     if let Some(then) = then {
@@ -91,6 +93,19 @@ fn creates_if_missing(statement: &Statement) -> bool {
 
 fn state_of(context: &PartwiseContext, sql: &str) -> SessionState {
     with_extension(&context.session().state(), StatementText(sql.to_owned()))
+}
+
+/// Plans a statement; what fails for a table that isn't there says which there are.
+async fn plan_named(
+    context: &PartwiseContext,
+    state: &SessionState,
+    statement: &Statement,
+    sql: &str,
+) -> Result<Planned> {
+    match plan_statement(context, state, statement, sql).await {
+        Err(error) => Err(missing::with_names(state, error).await),
+        planned => planned,
+    }
 }
 
 async fn plan_statement(
@@ -268,7 +283,6 @@ pub(crate) async fn write_now(
     Ok(WriteReport {
         target: write.target,
         committed,
-    let _shown = context.running().show(&plan);
         partition_columns: write.partition_columns,
         token: write.token,
         restored: None,
@@ -286,6 +300,8 @@ async fn run_write(
         return Err(torn());
     }
     let steps = task.session_config().get_extension::<Steps>();
+    let running = task.session_config().get_extension::<Running>();
+    let _shown = running.map(|running| running.show(&plan));
     collect(plan, task).await?;
     let committed = write.outcome.get().ok_or_else(|| {
         Error::new(ErrorKind::Internal, "the write ended without saying what it committed")

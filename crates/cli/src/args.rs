@@ -14,6 +14,12 @@ Examples:
   partwise --format csv -q -c \"SELECT ...\"     results alone, for another program
   partwise demo --scale 0.02                   the lessons on small data, in seconds
 
+At the prompt:
+  `\\?` tells the commands (\\d, \\timing, \\explain, \\limit, \\x, \\pager); Tab completes.
+  ~/.partwiserc        statements and commands that run at its start (not with -q)
+  ~/.partwise_history  what was typed in earlier sessions
+  PAGER, NO_COLOR      what \\pager runs; no colours
+
 Exit status:
   0 done   1 a statement failed   2 bad usage   3 stopped by guard or scope
   4 conflict with another writer (try again)   130 cancelled with Ctrl-C";

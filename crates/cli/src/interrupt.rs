@@ -42,6 +42,11 @@ impl Interrupts {
         Ok(Self { pressed })
     }
 
+    /// Forgets a Ctrl-C that came when nothing ran.
+    pub fn forget(&self) {
+        self.pressed.unanswered.store(false, Ordering::SeqCst);
+    }
+
     /// Waits for a Ctrl-C and answers it.
     pub async fn pressed(&self) {
         while !self.pressed.unanswered.swap(false, Ordering::SeqCst) {

@@ -11,15 +11,20 @@
 mod args;
 mod demo;
 mod directive;
+mod display;
 mod engine;
 mod figures;
 mod interrupt;
 mod number;
 mod output;
+mod pager;
+mod plan_lines;
+mod progress;
 mod prompt;
 mod pump;
 mod runner;
 mod script;
+mod settle;
 mod status;
 mod taxi;
 
@@ -34,13 +39,11 @@ use interrupt::Interrupts;
 use output::Console;
 use runner::Runner;
 use script::Script;
+use settle::settle;
 use status::{Failure, Result, Status};
 
 /// How long the end of a run waits for work that was cancelled to let go of its files.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
-
-/// How often the end of a run looks whether they have.
-const SETTLE_STEP: Duration = Duration::from_millis(2);
 
 /// Runs a command line, the program's name first, and says how to exit.
 ///
@@ -79,21 +82,9 @@ fn run_to_end(line: CommandLine) -> Result<()> {
     let runtime = runtime.enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("no threads: {error}")))?;
     let done = runtime.block_on(dispatch(line));
-    runtime.block_on(settle());
+    runtime.block_on(settle(SHUTDOWN_PATIENCE));
     runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
     done
-}
-
-/// Waits for tasks that outlive their statement: a cancelled write sweeps its staging in one.
-async fn settle() {
-    let tasks = tokio::runtime::Handle::current().metrics();
-    let all_ended = async {
-        while tasks.num_alive_tasks() > 0 {
-            tokio::time::sleep(SETTLE_STEP).await;
-        }
-    };
-    // What takes longer is left to the next writer's sweep.
-    let _ = tokio::time::timeout(SHUTDOWN_PATIENCE, all_ended).await;
 }
 
 async fn dispatch(line: CommandLine) -> Result<()> {

@@ -10,16 +10,21 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use arrow::array::RecordBatch;
 use partwise_sql::{
-    Execution, PartwiseContext, Rows, ScanTotals, ScriptStatement, WriteReport, counted,
+    Execution, PartwiseContext, Progress, Rows, ScanTotals, ScriptStatement, WriteReport, counted,
     split_statements, substitute,
 };
 
 use crate::args::Format;
 use crate::directive::{Template, begins_after, expected_errors, makes_something};
+use crate::display::Display;
 use crate::interrupt::Interrupts;
 use crate::number::seconds;
-use crate::output::{Console, printer};
+use crate::output::{Console, ResultPrinter, Shape, printer, shaped_printer};
+use crate::pager::Pager;
+use crate::plan_lines;
+use crate::progress::ProgressLine;
 use crate::pump::Pump;
 use crate::script::Script;
 use crate::status::{Failure, Result, Status};
@@ -31,8 +36,8 @@ pub struct Runner {
     interrupts: Interrupts,
     /// Where results go.
     pub console: Console,
-    /// Whether a query is followed by a line on what it read.
-    pub summaries: bool,
+    /// How the prompt shows results; none: in full, as a script's.
+    pub display: Option<Display>,
 }
 
 impl Runner {
@@ -43,7 +48,38 @@ impl Runner {
         interrupts: Interrupts,
         console: Console,
     ) -> Self {
-        Self { context, variables, interrupts, console, summaries: false }
+        Self { context, variables, interrupts, console, display: None }
+    }
+
+    /// The session that statements run in.
+    pub fn context(&self) -> &PartwiseContext {
+        &self.context
+    }
+
+    /// Runs `work` on the worker threads; a Ctrl-C aborts it.
+    ///
+    /// # Errors
+    /// [`Status::Interrupted`].
+    pub async fn interruptible<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T> {
+        self.interrupts.or_aborted(work).await
+    }
+
+    /// Prints rows that are there, every one.
+    ///
+    /// # Errors
+    /// Output that can't be written.
+    pub fn show(&mut self, rows: &RecordBatch) -> Result<()> {
+        let shape = Shape { width: self.console.width(), row_limit: None, expanded: false };
+        let mut printer = match self.console.format() {
+            Format::Table => shaped_printer(&rows.schema(), shape),
+            format => printer(format, &rows.schema(), false),
+        };
+        printer.batch(rows, self.console.out())?;
+        printer.finish(self.console.out())?;
+        Ok(self.console.out().flush()?)
     }
 
     /// Runs a script up to its first failure; what it begins after is made first.
@@ -91,6 +127,9 @@ impl Runner {
     pub async fn run_statement(&mut self, text: &str) -> Result<()> {
         let started = Instant::now();
         let statement = substitute(text, &self.variables).map_err(unset_name)?;
+        for line in self.show_plan(&statement).await? {
+            self.console.notice(&line)?;
+        }
         match self.execute(statement).await? {
             Execution::Rows(rows) => self.print_rows(rows, started).await?,
             Execution::Wrote(report) => self.print_write(&report)?,
@@ -102,42 +141,113 @@ impl Runner {
 
     /// Hands a statement to the context; a query comes back with its rows still to be drawn.
     async fn execute(&self, statement: String) -> Result<Execution> {
-        let context = self.context.clone();
+        let (context, watched) = (self.context.clone(), self.context.clone());
+        let _progress = self.progress(move || watched.progress());
         let work = async move { context.execute(&statement).await };
         Ok(self.interrupts.or_aborted(work).await??)
     }
 }
 
 impl Runner {
+    /// Shows what a statement will scan and write, where the prompt asks for it.
+    async fn show_plan(&self, statement: &str) -> Result<Vec<String>> {
+        match &self.display {
+            Some(display) if display.explain => {
+                let (context, statement) = (self.context.clone(), statement.to_owned());
+                let lines = async move { plan_lines::of(&context, &statement).await };
+                self.interrupts.or_aborted(lines).await
+            }
+            _ => Ok(vec![]),
+        }
+    }
+
     async fn print_rows(&mut self, rows: Rows, started: Instant) -> Result<()> {
-        let scan = rows.scan();
-        let mut printer = printer(self.console.format(), &rows.schema, rows.is_explain);
+        let (scan, is_explain) = (rows.scan(), rows.is_explain);
+        let Some(row_count) = self.print_paged(rows).await? else { return Ok(()) };
+        if let Some(display) = self.display.clone().filter(|_| !is_explain) {
+            if let Some(left_out) = self.left_out(&display, row_count) {
+                self.console.notice(&left_out)?;
+            }
+            let elapsed = display.timing.then(|| started.elapsed());
+            self.console.notice(&summary(row_count, scan.totals(), elapsed))?;
+        }
+        scan.warnings().iter().for_each(|warning| self.console.warning(warning));
+        Ok(())
+    }
+
+    fn left_out(&self, display: &Display, row_count: u64) -> Option<String> {
+        (self.console.format() == Format::Table).then(|| display.left_out(row_count)).flatten()
+    }
+
+    /// Prints rows, through the pager where the prompt has one; none if nobody reads any more.
+    async fn print_paged(&mut self, rows: Rows) -> Result<Option<u64>> {
+        let pager = self.display.as_ref().is_some_and(|display| display.pager);
+        if !pager || rows.is_explain || !self.console.is_terminal() {
+            let progress = self.progress_of(&rows);
+            return self.drain(rows, progress).await;
+        }
+        let (pager, input) = Pager::start()?;
+        let terminal = self.console.redirect(input);
+        let drained = self.drain(rows, ProgressLine::silent()).await;
+        drop(self.console.redirect(terminal));
+        let left = tokio::task::block_in_place(|| pager.wait());
+        self.interrupts.forget();
+        left.and(drained)
+    }
+
+    /// Prints rows as they come, and counts them; none if nobody reads any more.
+    async fn drain(&mut self, rows: Rows, progress: ProgressLine) -> Result<Option<u64>> {
+        let mut printer = self.printer(&rows);
         let mut batches = Pump::start(rows.stream);
         let mut row_count = 0;
         while let Some(batch) = batches.next(&self.interrupts).await? {
             let batch = batch.map_err(partwise_sql::Error::from)?;
             row_count += batch.num_rows() as u64;
-            printer.batch(&batch, self.console.out())?;
-            self.console.out().flush()?;
+            let out = self.console.out();
+            progress.aside(|| {
+                printer.batch(&batch, out)?;
+                Ok::<_, Failure>(out.flush()?)
+            })?;
             if self.console.out().is_closed() {
-                return Ok(());
+                return Ok(None);
             }
         }
+        drop(progress);
         printer.finish(self.console.out())?;
-        if self.summaries && !rows.is_explain {
-            self.console.notice(&summary(row_count, scan.totals(), started.elapsed()))?;
+        Ok(Some(row_count))
+    }
+
+    fn printer(&self, rows: &Rows) -> Box<dyn ResultPrinter> {
+        let format = self.console.format();
+        match &self.display {
+            Some(display) if format == Format::Table && !rows.is_explain => {
+                shaped_printer(&rows.schema, display.shape(self.console.width()))
+            }
+            _ => printer(format, &rows.schema, rows.is_explain),
         }
-        scan.warnings().iter().for_each(|warning| self.console.warning(warning));
-        Ok(())
+    }
+
+    fn progress_of(&self, rows: &Rows) -> ProgressLine {
+        let scan = rows.scan();
+        self.progress(move || scan.progress())
+    }
+
+    fn progress(&self, read: impl Fn() -> Option<Progress> + Send + 'static) -> ProgressLine {
+        match self.console.shows_progress() {
+            true => ProgressLine::watch(read),
+            false => ProgressLine::silent(),
+        }
     }
 
     fn print_write(&mut self, report: &WriteReport) -> Result<()> {
         for warning in &report.committed.warnings {
             self.console.warning(warning);
         }
+        let timed = self.display.as_ref().is_none_or(|display| display.timing);
         match self.console.format() {
             Format::Json | Format::NdJson => Ok(writeln!(self.console.out(), "{}", report.json())?),
-            _ => self.console.notice(&report.line()),
+            _ if timed => self.console.notice(&report.line()),
+            _ => self.console.notice(&report.untimed_line()),
         }
     }
 }
@@ -152,14 +262,14 @@ fn unset_name(error: partwise_sql::Error) -> Failure {
 }
 
 /// `12 rows, 1 partition, 1 file, 77,033 rows read, 0.004 s`; what wasn't scanned isn't mentioned.
-fn summary(rows: u64, scan: Option<ScanTotals>, elapsed: Duration) -> String {
+fn summary(rows: u64, scan: Option<ScanTotals>, elapsed: Option<Duration>) -> String {
     let mut parts = vec![counted(rows, "row")];
     if let Some(scan) = scan {
         parts.push(counted(scan.partitions, "partition"));
         parts.push(counted(scan.files, "file"));
         parts.push(format!("{} read", counted(scan.rows, "row")));
     }
-    parts.push(seconds(elapsed));
+    parts.extend(elapsed.map(seconds));
     parts.join(", ")
 }
 

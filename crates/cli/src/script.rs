@@ -42,7 +42,11 @@ impl Script {
         }
     }
 
-    fn read_file(path: &Path) -> Result<Self> {
+    /// Reads a script.
+    ///
+    /// # Errors
+    /// Bad usage when it can't be read.
+    pub fn read_file(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path);
         let text = text.map_err(|e| Failure::usage(format!("{}: {e}", path.display())))?;
         // Editors of other systems put a byte order mark in front.

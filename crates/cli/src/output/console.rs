@@ -23,6 +23,27 @@ impl Console {
         self.format
     }
 
+    /// Whether only results are printed.
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
+    /// Columns of the terminal that results go to.
+    pub fn width(&self) -> usize {
+        usize::from(console::Term::stdout().size().1)
+    }
+
+    /// Whether what comes and goes on standard error is seen by somebody.
+    pub fn shows_progress(&self) -> bool {
+        let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+        !self.quiet && !dumb && io::stderr().is_terminal()
+    }
+
+    /// Sends results elsewhere and gives what they went to.
+    pub fn redirect(&mut self, out: Pipe) -> Pipe {
+        std::mem::replace(&mut self.out, out)
+    }
+
     /// Whether standard output is a terminal.
     pub fn is_terminal(&self) -> bool {
         io::stdout().is_terminal()

@@ -7,16 +7,20 @@
 
 mod console;
 mod delimited;
+mod expanded;
+mod fit;
+mod fitted;
 mod json;
 mod plan;
 mod table;
+mod text;
 
 use std::io::Write;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-pub use console::Console;
+pub use console::{Console, Pipe};
 
 use crate::args::Format;
 use crate::status::{Failure, Result};
@@ -39,6 +43,25 @@ pub fn printer(format: Format, schema: &SchemaRef, is_explain: bool) -> Box<dyn 
         Format::Tsv => Box::new(delimited::DelimitedPrinter::new(schema.clone(), b'\t')),
         Format::Json => Box::new(json::ArrayPrinter::new()),
         Format::NdJson => Box::new(json::LinePrinter::new()),
+    }
+}
+
+/// How much of a result a terminal is to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Columns of the terminal.
+    pub width: usize,
+    /// Rows shown; none: all.
+    pub row_limit: Option<usize>,
+    /// One line per column, in place of one per row.
+    pub expanded: bool,
+}
+
+/// The printer for people at a terminal.
+pub fn shaped_printer(schema: &SchemaRef, shape: Shape) -> Box<dyn ResultPrinter> {
+    match shape.expanded {
+        true => Box::new(expanded::ExpandedPrinter::new(schema, shape)),
+        false => Box::new(fitted::FittedPrinter::new(schema, shape)),
     }
 }
 

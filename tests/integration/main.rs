@@ -14,3 +14,4 @@ mod real_data;
 mod report;
 mod scripts;
 mod slt;
+mod terminal;

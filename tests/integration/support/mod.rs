@@ -2,6 +2,7 @@
 
 pub mod job;
 pub mod python;
+pub mod tmux;
 pub mod tree;
 
 use std::path::{Path, PathBuf};

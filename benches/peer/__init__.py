@@ -1,0 +1,1 @@
+"""The systems measured by peers.py, one module each, and what they share."""

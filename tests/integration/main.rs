@@ -4,6 +4,7 @@ mod support;
 
 mod api;
 mod crash;
+mod docs;
 mod failures;
 mod foreign;
 mod modes;

@@ -25,7 +25,7 @@ use crate::plan::create::check_columns;
 use crate::plan::spec::PartitionSpec;
 use crate::session::with_extension;
 use crate::token::{self, StatementText};
-use crate::{Error, ErrorKind, Result, path_table, run, scans};
+use crate::{Error, ErrorKind, Result, path_table, run};
 
 /// What a write comes to, planned.
 struct Plan {
@@ -153,12 +153,9 @@ impl PartitionedWrite {
         let creates = operation == Operation::Create;
         let mut spec = self.spec(state, operation, &schema, existing.as_ref())?;
         spec.constants = named.shown(&schema);
-        if scans::reads(&rows, &self.location)? {
-            spec.read_version = Some(there.version.unwrap_or(0));
-        }
         let rows = project(rows.clone(), &schema, &named.missing_in(&rows, &schema), Order::Name)?;
         let name = TableReference::bare(self.location.display());
-        let write = PlannedWrite::new(&name, table.clone(), schema, spec, rows)?;
+        let write = PlannedWrite::new(&name, table.clone(), schema, spec, rows).await?;
         Ok(Plan { write, creates })
     }
 

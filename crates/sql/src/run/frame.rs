@@ -29,7 +29,7 @@ use datafusion::physical_plan::{
 };
 
 use super::ddl::Registration;
-use super::{Planned, creates_if_missing, execute, plan_statement, run_write, state_of};
+use super::{Planned, creates_if_missing, execute, plan_named, run_write, state_of};
 use crate::execution::Execution;
 use crate::plan::PlannedWrite;
 use crate::statement::Statement;
@@ -42,7 +42,7 @@ pub(crate) async fn frame(
     sql: &str,
 ) -> Result<DataFrame> {
     let state = state_of(context, sql);
-    match plan_statement(context, &state, &statement, sql).await? {
+    match plan_named(context, &state, &statement, sql).await? {
         Planned::Write(write, then) => {
             let sql = sql.to_owned();
             let run = Run { context: context.clone(), statement, sql, write: *write, then };
@@ -50,7 +50,7 @@ pub(crate) async fn frame(
         }
         Planned::Query { plan, state, .. } => Ok(DataFrame::new(*state, plan)),
         Planned::Batch(batch) => Ok(context.session().read_batch(batch)?),
-        Planned::Done(_) => Ok(context.session().read_empty()?),
+        Planned::Wrote(_) | Planned::Done(_) => Ok(context.session().read_empty()?),
     }
 }
 
@@ -103,7 +103,7 @@ impl Run {
             return Ok(false);
         }
         let state = state_of(&self.context, &self.sql);
-        let planned = plan_statement(&self.context, &state, &self.statement, &self.sql).await?;
+        let planned = plan_named(&self.context, &state, &self.statement, &self.sql).await?;
         Ok(matches!(planned, Planned::Done(_)))
     }
 }

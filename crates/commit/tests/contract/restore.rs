@@ -22,6 +22,8 @@ crate::contracts!(
     past_the_retention_it_says_why_it_cannot,
     another_tools_files_come_back_and_its_later_work_is_named,
     appends_at_the_same_time_are_before_or_after,
+    overwrites_at_the_same_time_never_lose_or_double_a_row,
+    a_reader_across_restores_sees_one_version,
     partitions_of_odd_values_come_back,
     what_another_tool_removed_is_told_to_be_missing,
 );
@@ -274,6 +276,65 @@ async fn appends_at_the_same_time_are_before_or_after(place: Place) -> Result<()
     expected.sort();
     assert_eq!(content(&table).await?["p=a"], expected);
     assert_eq!(place.data_files().await.len(), expected.len());
+    Ok(())
+}
+
+async fn overwrites_at_the_same_time_never_lose_or_double_a_row(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["0"]), ("b", &["0"])]).await?;
+    let overwriting = async || {
+        for n in 1..=12 {
+            let row = n.to_string();
+            write(&table, dynamic(), &[("a", &[&row]), ("b", &[&row])]).await?;
+        }
+        Ok::<_, Error>(())
+    };
+    let restoring = async || {
+        for _ in 0..6 {
+            restore(&table, 1).await?;
+            tokio::task::yield_now().await;
+        }
+        Ok::<_, Error>(())
+    };
+    futures::try_join!(overwriting(), restoring())?;
+    let newest = &table.records().await?[0];
+    let now = content(&table).await?;
+    assert_eq!((now["p=a"].len(), &now["p=a"]), (1, &now["p=b"]));
+    assert_eq!(now["p=a"] == ["0"], newest.restored == Some(1), "{now:?}");
+    assert_eq!(place.data_files().await.len(), 2);
+    assert_eq!(newest.totals.rows, Some(2));
+    Ok(())
+}
+
+async fn a_reader_across_restores_sees_one_version(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["0"]), ("b", &["0"]), ("c", &["0"])]).await?;
+    let writer = {
+        let table = table.clone();
+        tokio::spawn(async move {
+            for n in 1..=15 {
+                let text = n.to_string();
+                let row: &[&str] = &[&text];
+                write(&table, dynamic(), &[("a", row), ("b", row), ("c", row)]).await?;
+                let back = table.describe().await?.version.unwrap_or(1) - 1;
+                restore(&table, back).await?;
+            }
+            Ok::<(), Error>(())
+        })
+    };
+    let mut answers = 0;
+    while !writer.is_finished() {
+        let seen = content(&table).await?;
+        let values: Vec<&Vec<String>> = seen.values().collect();
+        assert_eq!(values.len(), 3, "{seen:?}");
+        assert!(values.iter().all(|rows| rows.len() == 1 && *rows == values[0]), "{seen:?}");
+        let then = content_at(&table, 1, &schema()).await?;
+        assert!(then.values().all(|rows| rows == &["0"]), "{then:?}");
+        answers += 1;
+    }
+    writer.await.unwrap()?;
+    assert!(answers > 0);
+    assert_eq!(content(&table).await?["p=a"], ["0"]);
     Ok(())
 }
 

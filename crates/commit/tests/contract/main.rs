@@ -21,6 +21,7 @@ mod races;
 mod readers;
 mod restore;
 mod scopes;
+mod store_faults;
 
 /// Runs each contract on every kind of place.
 macro_rules! contracts {

@@ -46,6 +46,12 @@ impl Place {
         Self::Local(copy)
     }
 
+    /// The same lake once more. Of a memory place.
+    pub fn fork(&self) -> Self {
+        let Self::Memory(store) = self else { panic!("a memory place") };
+        Self::Memory(Arc::new(store.fork()))
+    }
+
     fn path(lake: &TempDir, path: &str) -> PathBuf {
         lake.path().join(path)
     }

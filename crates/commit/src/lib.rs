@@ -19,6 +19,10 @@
 //!   Committed
 //! ```
 //!
+//! [`Transaction::preview`] goes the same way up to the decision and logs nothing. [`Table::restore`]
+//! is a commit whose files are those of an earlier version, told by the same walk, further back
+//! ([`Table::snapshot_at`]).
+//!
 //! | module | what it is |
 //! |---|---|
 //! | `names` | every name on disk |
@@ -26,7 +30,7 @@
 //! | `record`, `token` | what the log holds |
 //! | `change` | what a commit is to do, and what may stop it |
 //! | `decide` | change, state and files to a record: pure |
-//! | `snapshot` | listing, records and outcome to the files of a version, the newest or an earlier; the walk is pure |
+//! | `snapshot` | listing, records and outcome to the files of any version; the walk is pure |
 //! | `history` | what each version did |
 //! | `recover`, `commit`, `keep` | the order of the steps, over either kind of place |
 //! | `local`, `store` | the steps on a local disk and on an object store |
@@ -51,6 +55,9 @@
 //!
 //! - On a store, another tool can slip in between the identity check of an object and its delete:
 //!   there is no conditional delete.
+//! - On a local disk a file that a restore brings back is a second name of the retained one: a tool
+//!   that changes files in place changes both.
+//! - What another tool removed without a commit after it can't be told or brought back.
 //! - Futures of this crate want a tokio runtime with time enabled.
 //! - A commit whose future is dropped after its record was logged goes on in the background.
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use arrow_schema::DataType;
 use partwise_commit::*;
-use partwise_testkit::FaultyDisk;
+use partwise_testkit::{Fault, FaultyDisk};
 
 use crate::place::Place;
 use crate::support::*;
@@ -383,6 +383,45 @@ async fn on_a_disk_a_file_comes_back_by_a_second_name_or_without_such_by_a_copy(
         restore(&table, 1).await?;
         assert_eq!(content(&table).await?, rows(&[("a", &["1"])]));
         assert_eq!(inode(&place.data_files().await[0]) == before, links);
+    }
+    Ok(())
+}
+
+/// Stopped at every call of the disk, where columns and layout come back too.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stopped_restore_of_other_columns_is_before_or_after() -> Result<()> {
+    let day = keyed_schema(&[("day", DataType::Date32)]);
+    let template = Place::local();
+    let on = |place: &Place, disk: FaultyDisk| {
+        let Location::Local { dir, .. } = place.location("report") else { panic!("local") };
+        Table::new(Location::Local { disk: Arc::new(disk), dir })
+    };
+    let sound = on(&template, FaultyDisk::sound());
+    replace(&sound, &schema(), key("a"), "1").await?;
+    write(&sound, Operation::Append, &[("b", &["2"])]).await?;
+    replace(&sound, &day, PartitionKey::new(vec![PartitionValue::Date(0)]), "x").await?;
+    let state = async |table: &Table| {
+        let schema = table.describe().await?.schema.unwrap();
+        Ok::<_, Error>(content_of(table, schema.partition_columns()).await?)
+    };
+    let (before, after) = (state(&sound).await?, content_at(&sound, 2, &schema()).await?);
+    for at in 0.. {
+        let place = template.copy();
+        let disk = FaultyDisk::new(Fault::Stop, at);
+        let result = restore(&on(&place, disk.clone()), 2).await;
+        let point = format!("at {at} {:?}: {result:?}", disk.calls().get(at));
+        let table = on(&place, FaultyDisk::sound());
+        let seen = state(&table).await?;
+        assert!(seen == after || (result.is_err() && seen == before), "{point}: {seen:?}");
+        // Whoever writes next finishes it, and a restore of the restore does nothing more.
+        restore(&table, 2).await?;
+        assert_eq!(state(&table).await?, after, "{point}");
+        assert_eq!(place.data_files().await.len(), 2, "{point}");
+        assert!(place.files("_partwise/report/staging").await.is_empty(), "{point}");
+        if !disk.hit() {
+            assert!(at > 100, "{at}");
+            return result.map(drop);
+        }
     }
     Ok(())
 }

@@ -103,17 +103,16 @@ pub enum Relation {
 
 impl Bound {
     pub(super) fn read(text: &str) -> Result<Self, String> {
-        let (at, relation) = match (text.find('>'), text.find('<')) {
-            (Some(at), None) => (at, Relation::Above),
-            (None, Some(at)) => (at, Relation::Below),
-            _ => return Err(format!("`{text}` in an expect comment is no name, > or <, figure")),
-        };
-        let value = text[..at].trim();
-        match Cell::read(text[at + 1..].trim())? {
-            limit @ (Cell::Number(_) | Cell::Named(_)) if is_name(value) => {
+        let wrong = || format!("`{text}` in an expect comment is no value, > or <, figure");
+        let above = text.split_once('>').map(|(value, limit)| (value, Relation::Above, limit));
+        let below = || text.split_once('<').map(|(value, limit)| (value, Relation::Below, limit));
+        let (value, relation, limit) = above.or_else(below).ok_or_else(wrong)?;
+        let value = value.trim();
+        match Cell::read(limit.trim()) {
+            Ok(limit @ (Cell::Number(_) | Cell::Named(_))) if is_name(value) => {
                 Ok(Self { value: value.to_owned(), relation, limit })
             }
-            _ => Err(format!("`{text}` in an expect comment compares no value with a figure")),
+            _ => Err(wrong()),
         }
     }
 }

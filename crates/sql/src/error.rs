@@ -21,8 +21,8 @@ pub use partwise_commit::ErrorKind;
 /// let write = stragglers.write_partitioned(&path).mode(SaveMode::Overwrite);
 /// let error = write.save().await.expect_err("100 rows would become 1");
 /// let exit = match error.kind() {
-///     ErrorKind::Refused => 3,                          // stopped by the guard: nothing changed
-///     ErrorKind::Conflict | ErrorKind::Unavailable => 4, // try again later
+///     ErrorKind::Refused => 3,                    // stopped by the guard: nothing changed
+///     ErrorKind::Conflict | ErrorKind::Busy => 4, // others write too: try again
 ///     _ => 1,
 /// };
 /// assert_eq!(exit, 3);

@@ -82,7 +82,7 @@ async fn the_guard_and_the_named_partitions_refuse_by_kind() {
     let named = Overwrite::partitions([("p", "b")]);
     let outside = place.overwrite(TWO).await.overwrite(named).save().await.expect_err("a row of a");
     assert_eq!(outside.kind(), ErrorKind::Refused);
-    assert!(outside.to_string().contains("p=a (1 row)"), "{outside}");
+    assert!(outside.to_string().contains("p=a: 1 row"), "{outside}");
     assert!(tree(&place.path()) == before && staged(&place.lake()).is_empty());
     let meant = place.overwrite(TWO).await.max_shrink(1.0).save().await.expect("it is meant");
     assert_eq!(meant.partitions[0].rows_before, 100);

@@ -40,9 +40,9 @@ impl PartitionedWrite {
     /// # Errors
     /// By [kind](crate::Error::kind): `Invalid` for data at the path in mode `ErrorIfExists`, for a
     /// path, column, option or token that can't be; `Refused` for what the guard or the named
-    /// partitions stop; `Conflict` where other writers won each time; `Unavailable` or `Unsupported`
-    /// for a place that can't be reached or written; and what the query fails with. Nothing has
-    /// changed.
+    /// partitions stop; `Conflict` where other writers won each time; `Busy` where they held the table
+    /// for too long; `Unavailable` or `Unsupported` for a place that can't be reached or written; and
+    /// what the query fails with. Nothing has changed.
     pub async fn save(self) -> Result<Commit> {
         let started = Instant::now();
         self.check()?;

@@ -28,13 +28,17 @@ enum Numbers {
 
 #[test]
 fn each_page_under_docs_can_be_followed_word_for_word() {
-    let mut typed = 0;
-    for entry in fs::read_dir(root().join("docs")).expect("the pages") {
-        let page = entry.expect("an entry").path();
-        if page.extension().is_some_and(|e| e == "md") {
-            typed += follow(&page, &Folder::new(), Numbers::Exact);
-        }
-    }
+    let pages = fs::read_dir(root().join("docs")).expect("the pages");
+    let pages = pages.map(|entry| entry.expect("an entry").path());
+    let pages: Vec<PathBuf> =
+        pages.filter(|page| page.extension() == Some("md".as_ref())).collect();
+    let typed: usize = std::thread::scope(|scope| {
+        let threads: Vec<_> = pages
+            .iter()
+            .map(|page| scope.spawn(|| follow(page, &Folder::new(), Numbers::Exact)))
+            .collect();
+        threads.into_iter().map(|thread| thread.join().expect("a page that is right")).sum()
+    });
     assert!(typed > 40, "{typed} commands");
 }
 
@@ -59,9 +63,13 @@ fn follow(page: &Path, folder: &Folder, numbers: Numbers) -> usize {
             Step::Put { name, text } => {
                 fs::write(folder.path().join(name), text).expect("a file of the page");
             }
-            Step::Type { command, .. } if command.starts_with("python ") && python().is_none() => {}
             Step::Type { command, shown } => {
-                let done = ran(shell(folder, &command, status).output().expect("a shell"));
+                let python = command.starts_with("python ").then(python);
+                if python.as_ref().is_some_and(Option::is_none) {
+                    continue;
+                }
+                let mut shell = shell(folder, &command, status, python.flatten());
+                let done = ran(shell.output().expect("a shell"));
                 let said: Vec<_> = done.out.lines().map(|line| normal(line, numbers)).collect();
                 let shown: Vec<_> = shown.iter().map(|line| normal(line, numbers)).collect();
                 let page = page.display();
@@ -79,13 +87,16 @@ fn follow(page: &Path, folder: &Folder, numbers: Numbers) -> usize {
     typed
 }
 
-/// The command after one that ended with `status`, both outputs in one.
-fn shell(folder: &Folder, command: &str, status: Option<i32>) -> Command {
-    let binary = Path::new(env!("CARGO_BIN_EXE_partwise")).parent().map(Path::to_path_buf);
-    let python = python().and_then(|path| path.parent().map(Path::to_path_buf));
+/// The command after one that ended with `status`, both outputs in one; this Python is `python`.
+fn shell(folder: &Folder, command: &str, status: Option<i32>, python: Option<PathBuf>) -> Command {
+    let programs = [Some(PathBuf::from(env!("CARGO_BIN_EXE_partwise"))), python];
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let places: Vec<PathBuf> =
-        binary.into_iter().chain(python).chain(std::env::split_paths(&path)).collect();
+    let places: Vec<PathBuf> = programs
+        .into_iter()
+        .flatten()
+        .filter_map(|program| program.parent().map(Path::to_path_buf))
+        .chain(std::env::split_paths(&path))
+        .collect();
     let mut shell = Command::new("sh");
     shell
         .arg("-c")

@@ -75,7 +75,7 @@ fn a_write_that_waits_too_long_for_the_lock_says_who_holds_it() {
     let folder = reported();
     let held = hold_a_write(&folder);
     let sql = format!("SET partwise.lock_timeout = '1 s'; INSERT INTO report {}", quarter_rows());
-    folder.sql(&sql).fails(1, &["lock"]);
+    folder.sql(&sql).fails(4, &["lock"]);
     held.kill();
     assert_eq!(folder.row(TOTALS), published_totals());
 }

@@ -6,9 +6,9 @@ use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{ExplainFormat, ExplainOption, LogicalPlan, LogicalPlanBuilder};
 use partwise_table::CountTotals;
 
-use crate::Result;
 use crate::session::with_extension;
-use crate::statement::Explain;
+use crate::statement::{Explain, Statement};
+use crate::{Error, Result};
 
 /// A state whose scans count the whole table, so that EXPLAIN can show `partitions=1/91`.
 pub fn counting(state: &SessionState) -> SessionState {
@@ -31,4 +31,24 @@ pub fn around(state: &SessionState, explain: &Explain, plan: LogicalPlan) -> Res
         ..ExplainOption::default()
     };
     Ok(LogicalPlanBuilder::from(plan).explain_option_format(option)?.build()?)
+}
+
+/// Refuses to explain what acts while it is planned, or has no plan.
+///
+/// # Errors
+/// Any statement but those that write the rows of a query.
+pub fn check(statement: &Statement) -> Result<()> {
+    match statement {
+        Statement::Insert(_) | Statement::Copy(_) => Ok(()),
+        Statement::CreateTable(create) if create.query.is_some() => Ok(()),
+        _ => Err(no_plan()),
+    }
+}
+
+/// The error of a statement without a plan.
+pub fn no_plan() -> Error {
+    Error::unsupported(
+        "this statement has no plan to explain: EXPLAIN goes with queries, INSERT, COPY and CREATE \
+         TABLE .. AS",
+    )
 }

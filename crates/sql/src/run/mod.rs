@@ -184,13 +184,15 @@ async fn plan_explain(
     explained: &Explain,
     sql: &str,
 ) -> Result<Planned> {
+    explain::check(&explained.statement)?;
     let state = explain::counting(state);
     let inner = Box::pin(plan_statement(context, &state, &explained.statement, sql)).await?;
     let mut notes = Vec::new();
     let plan = match inner {
         Planned::Write(write, _) => write.plan,
         Planned::Query { plan, .. } => plan,
-        _ => return Err(Error::unsupported("this statement has no plan to explain")),
+        Planned::Done(Some(message)) => return Ok(Planned::Done(Some(message))),
+        _ => return Err(explain::no_plan()),
     };
     if explained.analyze && matches!(plan, LogicalPlan::Dml(_)) {
         notes.push("EXPLAIN ANALYZE ran the statement: its rows are written".to_owned());

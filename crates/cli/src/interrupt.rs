@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 
 use tokio::runtime::Builder;
 use tokio::sync::Notify;
@@ -24,7 +25,8 @@ struct Pressed {
 
 impl Interrupts {
     /// Starts to listen, on a thread of its own: worker threads may all be busy with the very
-    /// statement that is to be cancelled.
+    /// statement that is to be cancelled. Ctrl-C is heard when this returns; the line editor, which
+    /// takes over its handler while it reads, must find this one to put back.
     ///
     /// # Errors
     /// The system has no thread left, or won't say when Ctrl-C is pressed.
@@ -32,13 +34,24 @@ impl Interrupts {
         let pressed = Arc::new(Pressed::default());
         let listener = pressed.clone();
         let runtime = Builder::new_current_thread().enable_all().build().map_err(unheard)?;
+        let (ready, heard) = std::sync::mpsc::channel();
         let listen = async move {
-            while tokio::signal::ctrl_c().await.is_ok() {
+            let mut signal = std::pin::pin!(tokio::signal::ctrl_c());
+            // The first look sets the handler.
+            let first = futures::poll!(signal.as_mut());
+            let _ = ready.send(());
+            let mut came = match first {
+                Poll::Ready(came) => came,
+                Poll::Pending => signal.await,
+            };
+            while came.is_ok() {
                 listener.press();
+                came = tokio::signal::ctrl_c().await;
             }
         };
         let thread = std::thread::Builder::new().name("interrupts".to_owned());
         thread.spawn(move || runtime.block_on(listen)).map_err(unheard)?;
+        let _ = heard.recv();
         Ok(Self { pressed })
     }
 

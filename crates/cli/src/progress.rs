@@ -125,7 +125,7 @@ fn bar(read: u64, total: u64) -> String {
 /// `12 s, read: 1,234 of 9,876 rows, 2 of 3 files, 1 partition; written: 12 rows, 1 file, 1.1 MB`.
 fn described(progress: &Progress, elapsed: Duration) -> String {
     let mut text = format!("{} s", elapsed.as_secs());
-    if progress.files_selected > 0 {
+    if progress.files_selected > 0 || progress.rows_read > 0 {
         text.push_str(&format!(", read: {}", read(progress)));
     }
     if progress.files_written > 0 {
@@ -141,6 +141,9 @@ fn read(progress: &Progress) -> String {
         Some(total) => format!("{} of {}", thousands(progress.rows_read), counted(total, "row")),
         None => counted(progress.rows_read, "row"),
     };
+    if progress.files_selected == 0 {
+        return rows;
+    }
     let files = counted(progress.files_selected, "file");
     let partitions = counted(progress.partitions, "partition");
     format!("{rows}, {} of {files}, {partitions}", thousands(progress.files_read))
@@ -162,6 +165,8 @@ mod tests {
         let second = Duration::from_millis(1_900);
         let expected = "1 s, read: 1,234 rows, 2 of 3 files, 1 partition";
         assert_eq!(described(&progress, second), expected);
+        let foreign = Progress { rows_read: 5, ..Progress::default() };
+        assert_eq!(described(&foreign, second), "1 s, read: 5 rows");
         progress.rows_total = Some(9_876);
         assert!(described(&progress, second).contains("read: 1,234 of 9,876 rows, 2 of 3 files"));
     }

@@ -10,7 +10,7 @@ use partwise_table::PartwiseSource;
 /// What a running statement has read and written so far; every figure only grows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Rows decoded by the scans of our tables.
+    /// Rows decoded by the scans.
     pub rows_read: u64,
     /// All rows that the scans will decode; none where that isn't known before they have.
     pub rows_total: Option<u64>,
@@ -43,13 +43,8 @@ impl Progress {
     fn add(&mut self, plan: &dyn ExecutionPlan) {
         if let Some(exec) = plan.downcast_ref::<DataSourceExec>()
             && let Some(config) = exec.data_source().downcast_ref::<FileScanConfig>()
-            && let Some(source) = config.file_source().downcast_ref::<PartwiseSource>()
         {
-            self.rows_read += sum(plan, "rows_read");
-            self.files_read += sum(plan, "files_read");
-            self.files_selected += source.facts().files.selected as u64;
-            self.partitions += source.facts().partitions.selected as u64;
-            self.rows_total = self.rows_total.zip(all_rows(config)).map(|(a, b)| a + b);
+            self.add_scan(plan, config);
         }
         if plan.name() == WRITER {
             self.rows_written += sum(plan, "rows_written");
@@ -59,6 +54,22 @@ impl Progress {
         for child in plan.children() {
             self.add(child.as_ref());
         }
+    }
+}
+
+impl Progress {
+    fn add_scan(&mut self, plan: &dyn ExecutionPlan, config: &FileScanConfig) {
+        let Some(source) = config.file_source().downcast_ref::<PartwiseSource>() else {
+            // DataFusion's own: of its files it only tells the rows that came out.
+            self.rows_read += sum(plan, "output_rows");
+            self.rows_total = None;
+            return;
+        };
+        self.rows_read += sum(plan, "rows_read");
+        self.files_read += sum(plan, "files_read");
+        self.files_selected += source.facts().files.selected as u64;
+        self.partitions += source.facts().partitions.selected as u64;
+        self.rows_total = self.rows_total.zip(all_rows(config)).map(|(a, b)| a + b);
     }
 }
 

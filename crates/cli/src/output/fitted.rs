@@ -133,7 +133,8 @@ mod tests {
 
     fn numbers(count: i64) -> RecordBatch {
         let n: ArrayRef = Arc::new(Int64Array::from_iter_values(0..count));
-        let s: ArrayRef = Arc::new(StringArray::from(vec!["a long text"; count as usize]));
+        let s: ArrayRef =
+            Arc::new(StringArray::from(vec!["a text that has many letters"; count as usize]));
         RecordBatch::try_from_iter([("number", n), ("text", s)]).unwrap()
     }
 
@@ -151,13 +152,13 @@ mod tests {
     #[test]
     fn a_cell_without_room_is_cut() {
         let expected = "\
-+--------+----------+
-| number | text     |
-+--------+----------+
-| 0      | a long … |
-+--------+----------+
++--------+----------------------+
+| number | text                 |
++--------+----------------------+
+| 0      | a text that has man… |
++--------+----------------------+
 ";
-        assert_eq!(printed(&[numbers(1)], 21, None), expected);
+        assert_eq!(printed(&[numbers(1)], 33, None), expected);
     }
 
     #[test]

@@ -13,9 +13,16 @@ const SELECTED: &str = " partitions=";
 /// Where a scan's line begins to tell what it selects; in front stand names of files.
 const CHOICE: &str = "PartitionFilters=";
 
+/// Statements that EXPLAIN only plans. Others may have happened once they are planned.
+const PLANNED: [&str; 6] = ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "COPY"];
+
 /// The scans and sinks in the plan of a statement, counted against the whole table; none where it
 /// has no plan, or can't be planned: running it will say why.
 pub async fn of(context: &PartwiseContext, statement: &str) -> Vec<String> {
+    let first = statement.split_whitespace().next().unwrap_or_default().to_uppercase();
+    if !PLANNED.contains(&first.as_str()) {
+        return vec![];
+    }
     let plan = explained(context, statement).await.unwrap_or_default();
     plan.lines().map(str::trim).filter(|line| tells(line)).map(shortened).collect()
 }

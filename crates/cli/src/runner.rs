@@ -175,8 +175,13 @@ impl Runner {
         Ok(())
     }
 
+    /// Whether results are made to fit: for people at a terminal, never for what reads a pipe.
+    fn is_shaped(&self) -> bool {
+        self.console.format() == Format::Table && self.console.is_terminal()
+    }
+
     fn left_out(&self, display: &Display, row_count: u64) -> Option<String> {
-        (self.console.format() == Format::Table).then(|| display.left_out(row_count)).flatten()
+        self.is_shaped().then(|| display.left_out(row_count)).flatten()
     }
 
     /// Prints rows, through the pager where the prompt has one; none if nobody reads any more.
@@ -220,7 +225,7 @@ impl Runner {
     fn printer(&self, rows: &Rows) -> Box<dyn ResultPrinter> {
         let format = self.console.format();
         match &self.display {
-            Some(display) if format == Format::Table && !rows.is_explain => {
+            Some(display) if self.is_shaped() && !rows.is_explain => {
                 shaped_printer(&rows.schema, display.shape(self.console.width()))
             }
             _ => printer(format, &rows.schema, rows.is_explain),

@@ -50,7 +50,7 @@ pub async fn run_piece(
 async fn run_command(runner: &mut Runner, text: &str) -> Result<Then> {
     match Command::parse(text).map_err(Failure::failed)? {
         Command::Quit => return Ok(Then::Leave),
-        Command::Help => runner.console.notice(&help())?,
+        Command::Help => runner.console.complain(&help()),
         Command::Describe(name) => describe(runner, name).await?,
         Command::Include(file) => runner.run_script(&Script::read_file(file.as_ref())?).await?,
         Command::Switch(switch, on) => turn(runner, switch, on)?,

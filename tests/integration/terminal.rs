@@ -48,7 +48,7 @@ fn settings_commands_columns_and_paths_complete() {
         terminal.type_in(typed);
         terminal.press("Tab");
         terminal.wait_for(&format!("{PROMPT} {completed}"));
-        terminal.press("C-c");
+        terminal.clear_input();
     }
     terminal.clear();
     terminal.type_in("SELECT pick");
@@ -127,7 +127,7 @@ fn a_mistake_leaves_the_prompt_usable() {
     terminal.enter("SELEC 1;");
     terminal.wait_done("error: Expected");
     terminal.enter("SELECT 'not ended");
-    terminal.press("C-c");
+    terminal.clear_input();
     terminal.enter("SELECT 6 * 7 AS answer;");
     terminal.wait_done("| 42     |");
 }

@@ -90,6 +90,13 @@ impl Terminal {
         self.tmux(&["send-keys", key]);
     }
 
+    /// Throws away what has been typed: keys that come along with the Ctrl-C go too.
+    #[track_caller]
+    pub fn clear_input(&self) {
+        self.press("C-c");
+        self.wait_done("");
+    }
+
     /// Types a line and ends it.
     pub fn enter(&self, text: &str) {
         self.type_in(text);

@@ -108,8 +108,11 @@ impl Line {
 fn text(progress: &Progress, elapsed: Duration) -> String {
     let said = described(progress, elapsed);
     match progress.rows_total {
-        Some(total) => format!("{} {said}", bar(progress.rows_read, total)),
-        None => said,
+        Some(total) if progress.rows_read < total => {
+            format!("{} {said}", bar(progress.rows_read, total))
+        }
+        // With everything read, what is left to do isn't known: a full bar would say it is done.
+        _ => said,
     }
 }
 

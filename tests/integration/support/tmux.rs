@@ -1,6 +1,6 @@
 //! A real terminal with the prompt in it: a tmux server of the test's own.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ pub const PROMPT: &str = "partwise>";
 
 /// A terminal of a size, with the prompt running in it.
 pub struct Terminal {
-    socket: String,
+    socket: PathBuf,
 }
 
 /// Whether there is a tmux; says what is skipped where there is none, and fails with CI=true.
@@ -47,7 +47,7 @@ impl Terminal {
         }
         static OPENED: AtomicUsize = AtomicUsize::new(0);
         let number = OPENED.fetch_add(1, Ordering::Relaxed);
-        let socket = format!("partwise-{}-{number}", std::process::id());
+        let socket = folder.path().join(format!("tmux-{number}"));
         let terminal = Self { socket };
         let home = format!("HOME={}", folder.path().display());
         let data = format!("data={}", quarter().display());
@@ -72,7 +72,7 @@ impl Terminal {
     }
 
     fn run(&self, args: &[&str]) -> std::io::Result<Output> {
-        Command::new("tmux").arg("-L").arg(&self.socket).args(args).env_remove("TMUX").output()
+        Command::new("tmux").arg("-S").arg(&self.socket).args(args).env_remove("TMUX").output()
     }
 
     /// Types a text, character by character.

@@ -63,3 +63,8 @@ pub use partwise_sql::{
     SaveMode, ScanTotals, Table, WritePartitioned, register, register_lake, sql,
 };
 pub use partwise_table::config::Distribution;
+
+/// The page's programs are compiled with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct EmbeddingPage;

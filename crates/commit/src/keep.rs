@@ -60,6 +60,10 @@ pub(crate) fn parse_retention(text: &str) -> Result<Duration> {
         })
 }
 
+/// Retained versions that one commit looks at beside those that have expired: the oldest, and as many
+/// in turn.
+const LOOKS: usize = 8;
+
 /// Removes retained files and records older than `retention`; `newest` was just published. Never
 /// removed: the last two records and the newest that set the schema; the last runs of each job are
 /// carried along by every record.
@@ -69,9 +73,12 @@ pub(crate) async fn house(
     retention: Duration,
 ) -> Result<()> {
     let oldest = now_ms()?.saturating_sub(i64::try_from(retention.as_millis()).unwrap_or(i64::MAX));
-    let mut kept = Vec::new();
-    for version in backend.retained_versions().await? {
-        match backend.record(version).await? {
+    let retained = backend.retained_versions().await?;
+    let mut kept = Vec::with_capacity(retained.len());
+    for (looks, version) in looked_at(&retained, newest.version) {
+        // The oldest expire first: all that have are looked at, however many.
+        let looks = looks || kept.len() < LOOKS;
+        match if looks { backend.record(version).await? } else { None } {
             Some(Slot::Record(record)) if record.time_ms <= oldest && version <= newest.version => {
                 backend.drop_retained(&record).await?;
             }
@@ -79,6 +86,17 @@ pub(crate) async fn house(
         }
     }
     trim(backend, newest, oldest, &kept).await
+}
+
+/// Whether the record of each retained version is looked at, beside the oldest: a few in turn, so
+/// that a commit costs the same however many there are, and a record whose clock was wrong doesn't
+/// keep what comes after it for ever.
+fn looked_at(retained: &[u64], turn: u64) -> impl Iterator<Item = (bool, u64)> {
+    let count = retained.len() as u64;
+    let first = (turn * LOOKS as u64).checked_rem(count).unwrap_or(0);
+    (0..count)
+        .zip(retained)
+        .map(move |(index, version)| ((index + count - first) % count < LOOKS as u64, *version))
 }
 
 /// A record goes once the one after it is older than the retention: until then it was the newest at
@@ -129,6 +147,21 @@ async fn count_stubs(backend: &dyn Backend, versions: &[u64]) -> Result<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_retained_version_has_its_turn() {
+        let retained: Vec<u64> = (100..150).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        for turn in 1..=retained.len() as u64 {
+            let looked: Vec<u64> =
+                looked_at(&retained, turn).filter_map(|(looks, v)| looks.then_some(v)).collect();
+            assert_eq!(looked.len(), LOOKS);
+            seen.extend(looked);
+        }
+        assert!(retained.iter().all(|version| seen.contains(version)));
+        assert!(looked_at(&[1, 2, 3], 7).all(|(looks, _)| looks));
+        assert_eq!(looked_at(&[], 7).count(), 0);
+    }
 
     #[test]
     fn a_retention_is_a_number_with_a_unit() -> Result<()> {

@@ -8,6 +8,7 @@ mod docs;
 mod failures;
 mod foreign;
 mod modes;
+mod order;
 mod prune;
 mod races;
 mod readers;

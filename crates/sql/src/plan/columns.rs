@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use datafusion::common::ScalarValue;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::logical_expr::{Expr, LogicalPlan, lit};
 use datafusion::sql::sqlparser::ast::Ident;
 use partwise_commit::TableSchema;
 
 use super::assign::{assign, cast};
+use super::order::{self, Ordered, ordered};
 use super::spec::PartitionSpec;
 use crate::{Error, Result};
 
@@ -21,7 +22,8 @@ pub enum Order<'a> {
     Name,
 }
 
-/// Projects `plan` onto the table: one expression per table column.
+/// Projects `plan` onto the table: one expression per table column, and behind them what the order
+/// of the query's rows needs.
 ///
 /// # Errors
 /// A count or a name that doesn't fit (both lists are shown), a conversion that needs a CAST.
@@ -30,7 +32,7 @@ pub fn project(
     schema: &TableSchema,
     spec: &PartitionSpec,
     order: Order<'_>,
-) -> Result<LogicalPlan> {
+) -> Result<Ordered> {
     let constants: HashMap<usize, &ScalarValue> =
         spec.constants.iter().map(|(i, v)| (schema.partition_indices()[*i], v)).collect();
     let sources = match order {
@@ -54,7 +56,7 @@ pub fn project(
             (None, None) => cast(lit(ScalarValue::Null), field.data_type()).alias(field.name()),
         });
     }
-    Ok(LogicalPlanBuilder::from(plan).project(exprs)?.build()?)
+    order::project(ordered(plan)?, exprs)
 }
 
 fn by_position(

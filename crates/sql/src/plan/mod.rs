@@ -10,6 +10,7 @@ pub(crate) mod columns;
 pub(crate) mod copy;
 pub(crate) mod create;
 pub(crate) mod insert;
+pub(crate) mod order;
 pub(crate) mod query;
 pub(crate) mod scope;
 pub(crate) mod spec;

@@ -16,6 +16,7 @@ use partwise_commit::{PartitionColumn, Table, TableSchema, Token};
 use partwise_table::write::plan_write;
 use partwise_table::write::spec::{Outcome, WriteSpec};
 
+use super::order::Ordered;
 use crate::{Result, scans};
 
 /// A statement that writes, planned: running the plan does it.
@@ -36,16 +37,17 @@ pub(crate) struct PlannedWrite {
 }
 
 impl PlannedWrite {
-    /// Puts a write of `rows` (already in declared order) on top of them. Where they come from the
+    /// Puts a write of `rows` (their columns already in declared order) on top of them. Where they come from the
     /// table itself, a later commit to it will be a conflict.
     pub async fn new(
         target: &TableReference,
         table: Table,
         schema: TableSchema,
         mut spec: WriteSpec,
-        rows: LogicalPlan,
+        rows: Ordered,
     ) -> Result<Self> {
-        spec.read_version = scans::version_read(&rows, &table).await?;
+        spec.read_version = scans::version_read(&rows.plan, &table).await?;
+        spec.order = rows.order;
         let outcome = spec.outcome.clone();
         let token = spec.token.clone();
         let location = table.location().display();
@@ -57,7 +59,7 @@ impl PlannedWrite {
             target.clone(),
             provider_as_source(Arc::new(provider)),
             WriteOp::Insert(op),
-            Arc::new(rows),
+            Arc::new(rows.plan),
         );
         Ok(Self {
             plan: LogicalPlan::Dml(dml),

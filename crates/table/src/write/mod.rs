@@ -4,7 +4,7 @@
 //!  query plan
 //!     |  cast          onto the table's types (types), without loss
 //!     |  (repartition) by partition key, added by the optimizer for the tidy layout
-//!     |  (sort)        by key and sort_by, where an order inside files is wanted
+//!     |  (sort)        by key, sort_by and the query's ORDER BY, where there is one of them
 //!  StagedWriteExec     N tasks: task -> demux -> slots -> partition_writer -> file -> encode
 //!     |  manifest      one plain Arrow row per file, a trailer per task
 //!  DataSinkExec
@@ -27,6 +27,7 @@ mod format;
 pub mod manifest;
 mod metrics;
 pub mod options;
+mod order;
 mod partition_writer;
 mod plan;
 pub mod sink;
@@ -40,6 +41,7 @@ mod task;
 pub mod types;
 
 pub use options::WriteOptions;
+pub use order::RowOrder;
 pub use plan::plan_write;
 pub use sink::PartitionSink;
 pub use spec::{Outcome, Told, WriteSpec};

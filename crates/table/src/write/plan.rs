@@ -15,7 +15,8 @@ use super::staging::StagingCell;
 
 /// The plan that writes the rows of `input` to `table` and commits them as `spec` says. The columns
 /// of `input` are those of `schema` by position, partition columns included; they are brought onto
-/// the table's types, and what would lose something is an error.
+/// the table's types, and what would lose something is an error. Columns behind them are for the
+/// spec's order of rows.
 ///
 /// Planning has no side effects: the transaction begins when the plan runs. The plan states how it
 /// wants its rows spread and ordered, and the physical optimizer adds what that takes: a plan that
@@ -31,8 +32,8 @@ pub fn plan_write(
     spec: WriteSpec,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let staging = StagingCell::new();
-    let options = spec.options.clone();
-    let write = StagedWriteExec::try_new(input, schema.clone(), options, Arc::clone(&staging))?;
+    let (options, order, cell) = (spec.options.clone(), spec.order.clone(), Arc::clone(&staging));
+    let write = StagedWriteExec::try_new(input, schema.clone(), options, order, cell)?;
     let sink = PartitionSink::new(table, schema, spec, staging);
     Ok(Arc::new(DataSinkExec::new(Arc::new(write), Arc::new(sink), None)))
 }

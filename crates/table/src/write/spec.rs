@@ -7,6 +7,7 @@ use std::time::Duration;
 use partwise_commit::{Committed, Coverage, IfExists, Operation, Preview, Scope, Token};
 
 use super::options::WriteOptions;
+use super::order::RowOrder;
 use crate::config::PartwiseConfig;
 
 /// What a write does with the rows of its query.
@@ -31,6 +32,8 @@ pub struct WriteSpec {
     pub read_version: Option<u64>,
     /// How files are laid out and encoded.
     pub options: WriteOptions,
+    /// The order of the query's rows, kept inside each file behind the options' `sort_by`.
+    pub order: Vec<RowOrder>,
     /// The table's properties: those to record for a new table, those there are otherwise.
     pub properties: BTreeMap<String, String>,
     /// How long to wait for another writer's commit.
@@ -58,6 +61,7 @@ impl WriteSpec {
             token: None,
             read_version: None,
             options: WriteOptions::from_config(config),
+            order: Vec::new(),
             properties: BTreeMap::new(),
             lock_timeout: config.lock_timeout,
             retention: (config.retention != PartwiseConfig::default().retention)

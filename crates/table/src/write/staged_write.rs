@@ -10,14 +10,12 @@ use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 
-use datafusion::arrow::compute::SortOptions;
+use datafusion::arrow::datatypes::Schema;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Result, internal_err};
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
-use datafusion::physical_expr::expressions::Column;
 use datafusion::physical_expr::{
-    Distribution as InputDistribution, EquivalenceProperties, LexRequirement, OrderingRequirements,
-    PhysicalExpr, PhysicalSortRequirement,
+    Distribution as InputDistribution, EquivalenceProperties, OrderingRequirements, PhysicalExpr,
 };
 use datafusion::physical_plan::execution_plan::{EmissionType, EvaluationType, SchedulingType};
 use datafusion::physical_plan::metrics::{ExecutionPlanMetricsSet, MetricsSet};
@@ -34,6 +32,7 @@ use super::format::FileFormat;
 use super::manifest::{Origin, manifest_schema};
 use super::metrics::WriteMetrics;
 use super::options::WriteOptions;
+use super::order::{RowOrder, column, required_order};
 use super::slots::{SlotLimits, Slots};
 use super::staging::StagingCell;
 use super::task::{ManifestSender, Totals, WriteTask};
@@ -50,6 +49,7 @@ pub struct StagedWriteExec {
     input: Arc<dyn ExecutionPlan>,
     schema: TableSchema,
     options: WriteOptions,
+    order: Vec<RowOrder>,
     cast: RowCast,
     format: Arc<FileFormat>,
     staging: Arc<StagingCell>,
@@ -58,7 +58,8 @@ pub struct StagedWriteExec {
 }
 
 impl StagedWriteExec {
-    /// Writes the rows of `input`, whose columns are those of `schema` by position.
+    /// Writes the rows of `input`, whose columns are those of `schema` by position; columns behind
+    /// them serve `order` alone and aren't written.
     ///
     /// # Errors
     /// A column that can't be brought onto the table's type; a type that Parquet doesn't have.
@@ -66,45 +67,31 @@ impl StagedWriteExec {
         input: Arc<dyn ExecutionPlan>,
         schema: TableSchema,
         options: WriteOptions,
+        order: Vec<RowOrder>,
         staging: Arc<StagingCell>,
     ) -> Result<Self> {
-        let cast = RowCast::new(&input.schema(), Arc::clone(schema.arrow())).map_err(external)?;
+        let written = written_columns(&input.schema(), &schema, &order)?;
+        let cast = RowCast::new(&written, Arc::clone(schema.arrow())).map_err(external)?;
         let format = Arc::new(FileFormat::new(schema.file_schema(), &options)?);
         let properties = Arc::new(plan_properties(&input));
         let metrics = ExecutionPlanMetricsSet::new();
-        Ok(Self { input, schema, options, cast, format, staging, metrics, properties })
+        Ok(Self { input, schema, options, order, cast, format, staging, metrics, properties })
     }
 
     fn with_input(&self, input: Arc<dyn ExecutionPlan>) -> Result<Self> {
         let (schema, options) = (self.schema.clone(), self.options.clone());
-        Self::try_new(input, schema, options, Arc::clone(&self.staging))
+        Self::try_new(input, schema, options, self.order.clone(), Arc::clone(&self.staging))
     }
 
     /// The input's columns that are the partition's.
     fn key_columns(&self) -> Vec<Arc<dyn PhysicalExpr>> {
         let indices = self.schema.partition_indices().iter();
-        indices.map(|&index| self.column(index)).collect()
+        indices.map(|&index| column(&self.input.schema(), index)).collect()
     }
 
-    fn column(&self, index: usize) -> Arc<dyn PhysicalExpr> {
-        Arc::new(Column::new(self.input.schema().field(index).name(), index))
-    }
-
-    /// With an order inside files, rows come by partition and in that order.
-    fn required_order(&self) -> Option<LexRequirement> {
-        if self.options.sort_by.is_empty() {
-            return None;
-        }
-        let keys = self.key_columns().into_iter();
-        let keys =
-            keys.map(|column| PhysicalSortRequirement::new(column, Some(SortOptions::default())));
-        let inside = self.options.sort_by.iter().filter_map(|sort| {
-            let index = self.schema.arrow().index_of(&sort.name).ok()?;
-            let options =
-                SortOptions { descending: sort.descending, nulls_first: sort.nulls_first };
-            Some(PhysicalSortRequirement::new(self.column(index), Some(options)))
-        });
-        LexRequirement::new(keys.chain(inside))
+    /// Whether rows come by partition and in an order inside it.
+    fn is_sorted(&self) -> bool {
+        !self.options.sort_by.is_empty() || !self.order.is_empty()
     }
 
     fn task(
@@ -126,12 +113,20 @@ impl StagedWriteExec {
             metrics: WriteMetrics::new(&self.metrics, partition),
             manifest,
             buffer_bytes,
-            sorted: !self.options.sort_by.is_empty(),
+            sorted: self.is_sorted(),
             last_group: None,
             key_columns: self.schema.partition_indices().to_vec(),
             totals: Totals::default(),
         })
     }
+}
+
+/// The input's columns without those that serve an order alone.
+fn written_columns(input: &Schema, schema: &TableSchema, order: &[RowOrder]) -> Result<Schema> {
+    let columns = schema.arrow().fields().len();
+    let behind = order.iter().filter(|key| key.column >= columns).count();
+    let written: Vec<usize> = (0..input.fields().len().saturating_sub(behind)).collect();
+    Ok(input.project(&written)?)
 }
 
 /// A task's part of what the statement may use, and no less than it needs.
@@ -171,6 +166,11 @@ impl DisplayAs for StagedWriteExec {
         if !self.options.sort_by.is_empty() {
             let order: Vec<String> = self.options.sort_by.iter().map(ToString::to_string).collect();
             parts.push(("sort_by", format!("[{}]", order.join(", "))));
+        }
+        if !self.order.is_empty() {
+            let input = self.input.schema();
+            let order: Vec<String> = self.order.iter().map(|key| key.display(&input)).collect();
+            parts.push(("order_by", format!("[{}]", order.join(", "))));
         }
         write_parts(f, format, "StagedWriteExec: ", &parts)
     }
@@ -213,7 +213,9 @@ impl ExecutionPlan for StagedWriteExec {
     }
 
     fn required_input_ordering(&self) -> Vec<Option<OrderingRequirements>> {
-        vec![self.required_order().map(OrderingRequirements::new)]
+        let (options, input) = (&self.options, self.input.schema());
+        let order = required_order(&self.schema, &options.sort_by, &self.order, &input);
+        vec![order.map(OrderingRequirements::new)]
     }
 
     /// Encoding runs on all cores whatever the number of tasks.

@@ -4,6 +4,7 @@ mod support;
 
 mod api;
 mod crash;
+mod definitions;
 mod docs;
 mod failures;
 mod foreign;

@@ -207,6 +207,11 @@ impl PartwiseContext {
             && name.catalog().is_none_or(|catalog| catalog == home.default_catalog)
     }
 
+    /// Whether the table of that name is one of the lake's directories by its name alone.
+    pub(crate) fn is_of_lake_directory(&self, name: &str) -> bool {
+        !self.schema.is_of_session(name) && !path_table::looks_like_path(name)
+    }
+
     pub(crate) fn steps(&self) -> &Steps {
         &self.steps
     }

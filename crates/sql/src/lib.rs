@@ -24,6 +24,7 @@
 
 mod api;
 mod context;
+mod definition;
 mod error;
 mod execution;
 mod explain;

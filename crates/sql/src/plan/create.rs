@@ -158,10 +158,18 @@ pub async fn declared_schema(state: &SessionState, columns: &[ColumnDef]) -> Res
     let sql = format!("CREATE TABLE columns ({})", list.join(", "));
     let mut statements = DFParserBuilder::new(sql.as_str()).build()?.parse_statements()?;
     let statement = statements.pop_front().ok_or_else(|| Error::invalid("no columns"))?;
-    match state.statement_to_plan(statement).await? {
+    match in_utc(state).statement_to_plan(statement).await? {
         LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(made)) => {
             Ok(Arc::new(table_types(made.input.schema().as_arrow())?))
         }
         _ => Err(Error::invalid("the column list can't be read")),
     }
+}
+
+/// Without a time zone, DataFusion reads `TIMESTAMP WITH TIME ZONE` as one without.
+fn in_utc(state: &SessionState) -> SessionState {
+    let mut state = state.clone();
+    let execution = &mut state.config_mut().options_mut().execution;
+    execution.time_zone.get_or_insert_with(|| "+00:00".to_owned());
+    state
 }

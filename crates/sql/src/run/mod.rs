@@ -9,7 +9,7 @@ use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
 use datafusion::sql::parser::Statement as DFStatement;
-use datafusion::sql::sqlparser::ast::Statement as SQLStatement;
+use datafusion::sql::sqlparser::ast::{ObjectName, Statement as SQLStatement};
 use partwise_commit::Committed;
 
 use crate::execution::{Execution, Rows, ScanSummary};
@@ -20,8 +20,8 @@ use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Statement};
 use crate::token::{StatementText, Steps};
 use crate::{
-    Error, ErrorKind, PartwiseContext, Result, explain, functions, lookup, missing, names, plan,
-    scans, show,
+    Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, lookup, missing,
+    names, plan, scans, show,
 };
 
 mod ddl;
@@ -137,6 +137,7 @@ async fn plan_statement(
             let table = lookup::ours(name, &found)?;
             Ok(Planned::Batch(functions::show(*about, state, table).await?))
         }
+        Statement::ShowCreate(name) => show_create(context, state, name, sql).await,
         Statement::Preview(insert) => Ok(Planned::Batch(preview::preview(state, insert).await?)),
         Statement::Restore(restore) => {
             Ok(Planned::Wrote(Box::new(restore::restore(state, restore, Instant::now()).await?)))
@@ -170,6 +171,22 @@ async fn plan_insert(
         return Err(lookup::not_ours(&insert.table));
     }
     plan_datafusion(context, state, reparse(sql)?).await
+}
+
+/// How to make a table of ours; of a view DataFusion knows.
+async fn show_create(
+    context: &PartwiseContext,
+    state: &SessionState,
+    name: &ObjectName,
+    sql: &str,
+) -> Result<Planned> {
+    let reference = lookup::reference(&name.to_string());
+    let found = lookup::table(state, &reference).await?;
+    let Ok(table) = lookup::ours(name, &found) else {
+        return plan_datafusion(context, state, reparse(sql)?).await;
+    };
+    let in_lake = context.is_of_lake_directory(reference.table());
+    Ok(Planned::Batch(definition::show(state, &reference, table, in_lake)?))
 }
 
 /// A statement as DataFusion's own parser reads it.

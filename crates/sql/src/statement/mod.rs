@@ -41,6 +41,8 @@ pub enum Statement {
     DropTable { name: ObjectName, if_exists: bool, purge: bool },
     /// `SHOW PARTITIONS t`, `DESCRIBE HISTORY t`.
     Show(About, ObjectName),
+    /// `SHOW CREATE TABLE t`.
+    ShowCreate(ObjectName),
     /// `PREVIEW INSERT ..`.
     Preview(Box<Insert>),
     /// `RESTORE TABLE t TO VERSION n`.
@@ -115,6 +117,9 @@ fn parse_show(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
     if p.parse_keyword(Keyword::TABLES) {
         return Ok(matches!(p.peek_token_ref().token, Token::EOF | Token::SemiColon)
             .then_some(Statement::ShowTables));
+    }
+    if p.parse_keywords(&[Keyword::CREATE, Keyword::TABLE]) {
+        return Ok(Some(Statement::ShowCreate(p.parse_object_name(false)?)));
     }
     if !is_word(p, "PARTITIONS") {
         return Ok(None);
@@ -254,6 +259,7 @@ mod tests {
             ("PREVIEW INSERT OVERWRITE t SELECT 1", "Preview"),
             ("RESTORE TABLE t TO VERSION 3", "Restore"),
             ("SHOW TABLES", "ShowTables"),
+            ("SHOW CREATE TABLE t", "ShowCreate"),
             ("EXPLAIN ANALYZE INSERT INTO t SELECT 1", "Explain"),
             ("EXPLAIN SELECT 1", "DataFusion"),
             ("SET spark.sql.sources.partitionOverwriteMode = dynamic", "SetForeign"),

@@ -292,16 +292,36 @@ pub async fn drop_table(
 
 const SPARK_OVERWRITE_MODE: &str = "spark.sql.sources.partitionOverwriteMode";
 
+/// Settings of Hive's for what a partitioned table is here anyway, and their only values.
+const HIVE_DYNAMIC: [(&str, &str); 2] =
+    [("hive.exec.dynamic.partition", "true"), ("hive.exec.dynamic.partition.mode", "nonstrict")];
+
 /// Settings that other systems use.
 pub async fn set_foreign(context: &PartwiseContext, name: &str, value: &str) -> Result<Planned> {
+    let value = value.to_ascii_lowercase();
+    if let Some((_, only)) = HIVE_DYNAMIC.iter().find(|(n, _)| name.eq_ignore_ascii_case(n)) {
+        return set_dynamic(name, &value, only);
+    }
     if !name.eq_ignore_ascii_case(SPARK_OVERWRITE_MODE) {
         return Err(Error::unsupported(format!(
             "{name} is not a setting here; of Spark's, only {SPARK_OVERWRITE_MODE} is known"
         )));
     }
-    let value = value.to_ascii_lowercase();
     let sql = format!("SET partwise.partition_overwrite_mode = '{}'", value.replace('\'', "''"));
     plan_datafusion(context, &context.session().state(), reparse(&sql)?).await
+}
+
+fn set_dynamic(name: &str, value: &str, only: &str) -> Result<Planned> {
+    match value == only {
+        true => Ok(Planned::Done(Some(format!(
+            "nothing to set: {name} is always {only}, a write may name partitions or leave them to \
+             its rows"
+        )))),
+        false => Err(Error::unsupported(format!(
+            "{name} is always {only} here; to bound what a write may touch, name the partitions, \
+             INSERT .. PARTITION (..)"
+        ))),
+    }
 }
 
 /// `RESET name`: DataFusion's own knows no settings but its own.

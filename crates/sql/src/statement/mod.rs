@@ -208,7 +208,7 @@ fn sort_sql(statement: SQLStatement) -> Result<Statement> {
             _ => Err(Error::unsupported("DROP TABLE takes one table at a time")),
         },
         SQLStatement::Set(Set::SingleAssignment { variable, values, .. })
-            if variable.to_string().to_ascii_lowercase().starts_with("spark.") =>
+            if is_foreign(&variable.to_string()) =>
         {
             let value = values.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
             Ok(Statement::SetForeign {
@@ -218,6 +218,12 @@ fn sort_sql(statement: SQLStatement) -> Result<Statement> {
         }
         other => Ok(Statement::DataFusion(Box::new(DFStatement::Statement(Box::new(other))))),
     }
+}
+
+/// Whether a setting is Spark's or Hive's.
+fn is_foreign(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.starts_with("spark.") || name.starts_with("hive.")
 }
 
 /// A parser's error in the words of an [`Error`].
@@ -260,6 +266,7 @@ mod tests {
             ("RESTORE TABLE t TO VERSION 3", "Restore"),
             ("SHOW TABLES", "ShowTables"),
             ("SHOW CREATE TABLE t", "ShowCreate"),
+            ("SET hive.exec.dynamic.partition.mode = nonstrict", "SetForeign"),
             ("EXPLAIN ANALYZE INSERT INTO t SELECT 1", "Explain"),
             ("EXPLAIN SELECT 1", "DataFusion"),
             ("SET spark.sql.sources.partitionOverwriteMode = dynamic", "SetForeign"),

@@ -38,6 +38,7 @@ fn copy_has_the_same_modes_on_a_path() {
     let count = |folder: &Folder| folder.row("SELECT count(*) FROM 'out/'");
     folder.sql(&copy("error")).ok();
     assert_eq!(count(&folder), "5");
+    assert_eq!(folder.row("SELECT count(*) FROM parquet.`out/`"), "5", "Spark's way to say a path");
     folder.sql(&copy("append")).ok();
     assert_eq!(count(&folder), "10");
     folder.sql(&copy("ignore")).ok();

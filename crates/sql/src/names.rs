@@ -2,7 +2,7 @@
 //!
 //! DataFusion folds unquoted names to lower case and then looks for them as they are. Where such
 //! a name isn't found but exactly one column differs from it in case alone, the statement is
-//! planned again with that column's name.
+//! planned again with that column's name. A path as Spark writes it is read as the path.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -11,7 +11,9 @@ use datafusion::common::{DataFusionError, SchemaError};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::sql::parser::Statement as DFStatement;
-use datafusion::sql::sqlparser::ast::{Expr, Ident, VisitMut, VisitorMut};
+use datafusion::sql::sqlparser::ast::{
+    Expr, Ident, ObjectName, ObjectNamePart, VisitMut, VisitorMut,
+};
 
 use crate::Result;
 
@@ -24,6 +26,7 @@ const MAX_ROUNDS: usize = 64;
 /// Those of DataFusion's planner.
 pub async fn plan(state: &SessionState, statement: DFStatement) -> Result<LogicalPlan> {
     let mut statement = statement;
+    read_paths(&mut statement);
     for _ in 0..MAX_ROUNDS {
         let error = match state.statement_to_plan(statement.clone()).await {
             Ok(plan) => return Ok(plan),
@@ -54,6 +57,34 @@ fn spelling_of(error: &DataFusionError) -> Option<(String, String)> {
     match spellings.len() {
         1 => spellings.first().map(|right| (field.name.clone(), (*right).to_owned())),
         _ => None,
+    }
+}
+
+/// Spark's ``parquet.`dir/` `` is the path alone.
+fn read_paths(statement: &mut DFStatement) {
+    match statement {
+        DFStatement::Statement(statement) => {
+            let _ = statement.visit(&mut Paths);
+        }
+        DFStatement::Explain(explain) => read_paths(&mut explain.statement),
+        _ => {}
+    }
+}
+
+struct Paths;
+
+impl VisitorMut for Paths {
+    type Break = ();
+
+    fn pre_visit_relation(&mut self, relation: &mut ObjectName) -> ControlFlow<()> {
+        if let [ObjectNamePart::Identifier(format), ObjectNamePart::Identifier(path)] =
+            relation.0.as_slice()
+            && format.value.eq_ignore_ascii_case("parquet")
+            && path.quote_style == Some('`')
+        {
+            *relation = ObjectName::from(vec![Ident::with_quote('"', path.value.as_str())]);
+        }
+        ControlFlow::Continue(())
     }
 }
 

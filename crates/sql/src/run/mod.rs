@@ -138,6 +138,10 @@ async fn plan_statement(
             Ok(Planned::Batch(functions::show(*about, state, table).await?))
         }
         Statement::ShowCreate(name) => show_create(context, state, name, sql).await,
+        Statement::Needless(needless) => {
+            lookup::table(state, &lookup::reference(&needless.table.to_string())).await?;
+            Ok(Planned::Done(Some(format!("nothing to do: {}", needless.why))))
+        }
         Statement::Preview(insert) => Ok(Planned::Batch(preview::preview(state, insert).await?)),
         Statement::Restore(restore) => {
             Ok(Planned::Wrote(Box::new(restore::restore(state, restore, Instant::now()).await?)))

@@ -6,11 +6,13 @@
 
 mod create;
 mod insert;
+mod needless;
 mod refused;
 mod restore;
 
 pub use create::CreateTable;
 pub use insert::{Insert, PartitionItem};
+pub use needless::Needless;
 pub use restore::Restore;
 
 use datafusion::sql::parser::{
@@ -43,6 +45,8 @@ pub enum Statement {
     Show(About, ObjectName),
     /// `SHOW CREATE TABLE t`.
     ShowCreate(ObjectName),
+    /// `MSCK REPAIR TABLE t` and its like: nothing to do.
+    Needless(Needless),
     /// `PREVIEW INSERT ..`.
     Preview(Box<Insert>),
     /// `RESTORE TABLE t TO VERSION n`.
@@ -100,6 +104,9 @@ fn parse_ours(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
             Keyword::EXPLAIN => parse_explain(p)?,
             Keyword::DESCRIBE | Keyword::DESC => parse_history(p)?,
             _ if is_word(p, "PREVIEW") => parse_preview(p)?,
+            _ if ["MSCK", "REFRESH", "ANALYZE"].iter().any(|word| is_word(p, word)) => {
+                needless::parse(p)?.map(Statement::Needless)
+            }
             _ if is_word(p, "RESTORE") => Some(Statement::Restore(restore::parse(p)?)),
             _ => None,
         },
@@ -266,6 +273,10 @@ mod tests {
             ("RESTORE TABLE t TO VERSION 3", "Restore"),
             ("SHOW TABLES", "ShowTables"),
             ("SHOW CREATE TABLE t", "ShowCreate"),
+            ("MSCK REPAIR TABLE t SYNC PARTITIONS;", "Needless"),
+            ("refresh table t", "Needless"),
+            ("ANALYZE TABLE t PARTITION (p = 1) COMPUTE STATISTICS FOR ALL COLUMNS", "Needless"),
+            ("INSERT OVERWRITE directory SELECT 1", "Insert"),
             ("SET hive.exec.dynamic.partition.mode = nonstrict", "SetForeign"),
             ("EXPLAIN ANALYZE INSERT INTO t SELECT 1", "Explain"),
             ("EXPLAIN SELECT 1", "DataFusion"),
@@ -280,6 +291,8 @@ mod tests {
     fn what_is_not_there_yet_is_refused_by_name() {
         for (sql, word) in [
             ("OPTIMIZE t", "OPTIMIZE"),
+            ("INSERT OVERWRITE DIRECTORY 'd' USING parquet SELECT 1", "COPY (SELECT ..) TO 'd'"),
+            ("INSERT OVERWRITE LOCAL DIRECTORY 'd' SELECT 1", "LOCAL DIRECTORY"),
             ("VACUUM t RETAIN 5 HOURS", "VACUUM"),
             ("ALTER TABLE t ADD COLUMN c INT", "ALTER"),
             ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "MERGE"),

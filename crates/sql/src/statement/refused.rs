@@ -1,13 +1,13 @@
 use datafusion::sql::sqlparser::parser::Parser;
 use datafusion::sql::sqlparser::tokenizer::Token;
 
+use super::needless::begins_with;
 use crate::{Error, Result};
 
 /// Statements that this version doesn't have, by their first words, and what does the job today.
-const REFUSED: [(&[&str], &str); 9] = [
+const REFUSED: [(&[&str], &str); 8] = [
     (&["OPTIMIZE"], "INSERT OVERWRITE t PARTITION (..) SELECT .. FROM t rewrites a partition"),
     (&["VACUUM"], "each commit sweeps what dead writers left and what is past the retention"),
-    (&["MSCK"], "there is nothing to repair: the directory's listing is the truth"),
     (&["ALTER"], "CREATE OR REPLACE TABLE t .. AS SELECT makes the table anew"),
     (
         &["TRUNCATE"],
@@ -22,15 +22,29 @@ const REFUSED: [(&[&str], &str); 9] = [
 /// Refuses what isn't there yet, naming it and the way on.
 pub fn check(parser: &mut Parser<'_>) -> Result<()> {
     for (words, instead) in REFUSED {
-        let found = words.iter().enumerate().all(|(n, word)| {
-            matches!(&parser.peek_nth_token_ref(n).token, Token::Word(w) if w.value.eq_ignore_ascii_case(word))
-        });
-        if found {
-            let name = words.join(" ");
-            return Err(Error::unsupported(format!(
-                "{name} is not part of this version; instead: {instead}"
-            )));
+        if begins_with(parser, words) {
+            return Err(refused(&words.join(" "), instead));
+        }
+    }
+    check_directory(parser)
+}
+
+fn refused(name: &str, instead: &str) -> Error {
+    Error::unsupported(format!("{name} is not part of this version; instead: {instead}"))
+}
+
+/// `INSERT OVERWRITE [LOCAL] DIRECTORY 'd'`; a table may have that name.
+fn check_directory(parser: &Parser<'_>) -> Result<()> {
+    for words in [["INSERT", "OVERWRITE", "LOCAL", "DIRECTORY"].as_slice(), &DIRECTORY] {
+        let path = &parser.peek_nth_token_ref(words.len()).token;
+        if let (true, Token::SingleQuotedString(path)) = (begins_with(parser, words), path) {
+            let instead = format!(
+                "COPY (SELECT ..) TO '{path}' STORED AS PARQUET OPTIONS ('mode' 'overwrite')"
+            );
+            return Err(refused(&words.join(" "), &instead));
         }
     }
     Ok(())
 }
+
+const DIRECTORY: [&str; 3] = ["INSERT", "OVERWRITE", "DIRECTORY"];

@@ -123,6 +123,12 @@ pub fn check_clauses(create: &CreateTable) -> Result<()> {
     if create.or_replace && create.if_not_exists {
         return Err(Error::invalid("OR REPLACE and IF NOT EXISTS exclude each other"));
     }
+    if create.typed_partitions && create.query.is_some() {
+        return Err(Error::invalid(
+            "with AS, the query's columns have their types already: leave the types out of \
+             PARTITIONED BY (..), or declare all columns in front of it",
+        ));
+    }
     match create.format.as_deref() {
         None => Ok(()),
         Some(format) if format.eq_ignore_ascii_case("parquet") => Ok(()),

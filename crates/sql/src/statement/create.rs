@@ -1,6 +1,6 @@
 use datafusion::sql::sqlparser::ast::{ColumnDef, Ident, ObjectName, Query};
 use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
+use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 use datafusion::sql::sqlparser::tokenizer::Token;
 
 /// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t [(columns)] [USING parquet] [PARTITIONED BY (..)]
@@ -19,6 +19,8 @@ pub struct CreateTable {
     pub format: Option<String>,
     /// The partition columns, in order.
     pub partitioned_by: Vec<Ident>,
+    /// Whether they are declared in that clause, as Hive has it, behind the other columns.
+    pub typed_partitions: bool,
     /// Where the table lies; none: in the lake.
     pub location: Option<String>,
     /// The write options, as given.
@@ -47,6 +49,7 @@ pub fn parse(p: &mut Parser<'_>) -> Result<Option<CreateTable>, ParserError> {
         columns,
         format: None,
         partitioned_by: vec![],
+        typed_partitions: false,
         location: None,
         options: vec![],
         query: None,
@@ -72,7 +75,7 @@ fn parse_clause(p: &mut Parser<'_>, create: &mut CreateTable) -> Result<bool, Pa
         create.format = Some(p.parse_identifier()?.value);
     } else if p.parse_keywords(&[Keyword::PARTITIONED, Keyword::BY]) {
         once(create.partitioned_by.is_empty(), "PARTITIONED BY")?;
-        create.partitioned_by = p.parse_parenthesized_column_list(IsOptional::Mandatory, false)?;
+        parse_partitioned_by(p, create)?;
     } else if p.parse_keyword(Keyword::LOCATION) {
         once(create.location.is_none(), "LOCATION")?;
         create.location = Some(p.parse_literal_string()?);
@@ -85,6 +88,39 @@ fn parse_clause(p: &mut Parser<'_>, create: &mut CreateTable) -> Result<bool, Pa
         return Ok(false);
     }
     Ok(true)
+}
+
+/// `(a, b)`, columns that are declared, or `(a INT, b STRING)`, Hive's form: these come behind the
+/// declared ones.
+fn parse_partitioned_by(p: &mut Parser<'_>, create: &mut CreateTable) -> Result<(), ParserError> {
+    p.expect_token(&Token::LParen)?;
+    let typed = !matches!(p.peek_nth_token_ref(1).token, Token::Comma | Token::RParen);
+    let columns = p.parse_comma_separated(|p| parse_partition_column(p, typed))?;
+    p.expect_token(&Token::RParen)?;
+    for (name, declared) in columns {
+        create.partitioned_by.push(name);
+        create.columns.extend(declared);
+    }
+    create.typed_partitions = typed;
+    Ok(())
+}
+
+fn parse_partition_column(
+    p: &mut Parser<'_>,
+    typed: bool,
+) -> Result<(Ident, Option<ColumnDef>), ParserError> {
+    if matches!(p.peek_nth_token_ref(1).token, Token::Comma | Token::RParen) == typed {
+        return Err(ParserError::ParserError(format!(
+            "PARTITIONED BY gives some columns a type and others none ({} ..): give all of them \
+             one, which declares them here, or none, and declare them among the columns",
+            p.peek_token_ref()
+        )));
+    }
+    if !typed {
+        return Ok((p.parse_identifier()?, None));
+    }
+    let column = p.parse_column_def()?;
+    Ok((column.name.clone(), Some(column)))
 }
 
 fn once(first: bool, clause: &str) -> Result<(), ParserError> {
@@ -137,6 +173,20 @@ mod tests {
         assert_eq!(create.options[0], ("compression".into(), "zstd(3)".into()));
         assert_eq!(create.options[1], ("row_group_rows".into(), "1000".into()));
         assert_eq!(create.location.as_deref(), Some("dir/"));
+    }
+
+    #[test]
+    fn partition_columns_with_a_type_come_behind_the_others() {
+        let sql = "CREATE TABLE t (a INT) PARTITIONED BY (d DATE, h INT) STORED AS PARQUET";
+        let Statement::CreateTable(create) = parse(sql).unwrap() else { panic!() };
+        let names: Vec<String> = create.columns.iter().map(|c| c.name.to_string()).collect();
+        assert_eq!(names, ["a", "d", "h"]);
+        assert_eq!(create.partitioned_by.len(), 2);
+        for mixed in ["(d DATE, h)", "(h, d DATE)"] {
+            let sql = format!("CREATE TABLE t (a INT, h INT) USING parquet PARTITIONED BY {mixed}");
+            let error = parse(&sql).unwrap_err();
+            assert!(error.to_string().contains("give all of them"), "{error}");
+        }
     }
 
     #[test]

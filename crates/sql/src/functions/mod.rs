@@ -5,6 +5,8 @@
 //!                                               --scan--> snapshot, records -> rows
 //! at('t', n) --------------------------------plan--> the table at a version, read as any other
 //! ```
+//! `to_char`, also called `date_format`, is DataFusion's with more patterns.
+//!
 //! A name in the argument is found as in FROM: a table of the lake or the session, or a path.
 
 mod about;
@@ -14,12 +16,14 @@ mod files;
 mod history;
 mod parquet_metadata;
 mod partitions;
+mod to_char;
 pub(crate) mod values;
 
 use std::sync::Arc;
 
 use datafusion::catalog::TableFunctionImpl;
 use datafusion::execution::context::{SessionContext, SessionState};
+use datafusion::logical_expr::ScalarUDF;
 use partwise_table::PartwiseTable;
 
 use crate::Result;
@@ -27,6 +31,7 @@ use about::AboutFunction;
 pub(crate) use about::{About, AboutTable};
 use at::AtFunction;
 use parquet_metadata::ParquetMetadata;
+use to_char::ToChar;
 
 /// Makes the functions known to a session.
 pub(crate) fn register(session: &SessionContext) {
@@ -36,6 +41,7 @@ pub(crate) fn register(session: &SessionContext) {
             Arc::new(AboutFunction(about)) as Arc<dyn TableFunctionImpl>,
         );
     }
+    session.register_udf(ScalarUDF::from(ToChar::default()));
     session.register_udtf("at", Arc::new(AtFunction));
     session.register_udtf("parquet_metadata", Arc::new(ParquetMetadata));
 }

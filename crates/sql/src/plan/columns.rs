@@ -35,7 +35,7 @@ pub fn project(
 ) -> Result<Ordered> {
     let constants: HashMap<usize, &ScalarValue> =
         spec.constants.iter().map(|(i, v)| (schema.partition_indices()[*i], v)).collect();
-    let sources = match order {
+    let sources = match &order {
         Order::Position => by_position(&plan, schema, &constants)?,
         Order::List(list) => {
             let names: Vec<&str> = list.iter().map(|ident| ident.value.as_str()).collect();
@@ -52,11 +52,27 @@ pub fn project(
     for (index, field) in schema.arrow().fields().iter().enumerate() {
         exprs.push(match (constants.get(&index), sources.get(&index)) {
             (Some(value), _) => lit((*value).clone()).alias(field.name()),
-            (None, Some(source)) => assign(&plan, *source, field)?,
+            (None, Some(source)) => assign(&plan, *source, field)
+                .map_err(|error| saying_which(error, &order, schema, sources.len()))?,
             (None, None) => cast(lit(ScalarValue::Null), field.data_type()).alias(field.name()),
         });
     }
     order::project(ordered(plan)?, exprs)
+}
+
+/// A value that doesn't fit may be one of another column: says how columns find theirs.
+fn saying_which(error: Error, order: &Order<'_>, schema: &TableSchema, count: usize) -> Error {
+    if !matches!(order, Order::Position) || count < 2 {
+        return error;
+    }
+    let names: Vec<&str> = schema.arrow().fields().iter().map(|f| f.name().as_str()).collect();
+    let words = format!(
+        "{error}; columns go by position, in the declared order ({}): INSERT .. BY NAME matches \
+         their names",
+        names.join(", ")
+    );
+    let kind = error.kind();
+    error.saying(Error::new(kind, words))
 }
 
 fn by_position(

@@ -29,7 +29,6 @@ pub use partwise_commit::ErrorKind;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
     message: String,
@@ -69,6 +68,13 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
+    }
+}
+
+/// As a program shows it whose `main` returns the error: `Invalid: there is no table t`.
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.kind, self.message)
     }
 }
 
@@ -185,6 +191,12 @@ mod tests {
         let error = Error::from(inner.context("while reading").context("while writing"));
         assert_eq!(error.to_string(), "division by zero");
         assert_eq!(error.kind(), ErrorKind::Invalid);
+    }
+
+    #[test]
+    fn a_main_that_returns_the_error_prints_kind_and_message() {
+        let error = Error::from(DataFusionError::Plan("no column x".into()));
+        assert_eq!(format!("{error:?}"), "Invalid: no column x");
     }
 
     #[test]

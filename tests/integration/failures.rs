@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::job::{ALL_FILES, TOTALS, reported};
 use crate::support::tree::{staged, tree};
-use crate::support::{Folder, quarter};
+use crate::support::{Folder, quarter, ran};
 
 /// Runs a statement that must fail with these words; nothing may have changed.
 fn fails_untouched(folder: &Folder, sql: &str, words: &[&str]) {
@@ -93,6 +93,20 @@ fn a_script_that_fails_names_its_file_and_line() {
         .expect("a script");
     let ran = folder.run(&["-f", "job.sql"]).fails(1, &["job.sql:3", "nosuch"]);
     assert!(ran.out.contains('1') && !ran.out.contains('2'), "{}", ran.out);
+}
+
+#[test]
+fn a_commit_whose_line_can_not_be_printed_is_told_from_a_failure() {
+    let folder = reported();
+    let insert = "INSERT INTO report SELECT * FROM report LIMIT 1";
+    for format in ["table", "json"] {
+        let full = fs::File::options().write(true).open("/dev/full").expect("a full device");
+        let mut command = folder.partwise();
+        command.args(["--format", format, "-c", insert]).stdout(full);
+        let version = folder.row("SELECT max(version) + 1 FROM history('report')");
+        let words: &[&str] = &["the statement was done", &format!("version {version}: ")];
+        ran(command.output().expect("the binary runs")).fails(1, words);
+    }
 }
 
 #[test]

@@ -132,10 +132,21 @@ impl Runner {
         }
         match self.execute(statement).await? {
             Execution::Rows(rows) => self.print_rows(rows, started).await?,
-            Execution::Wrote(report) => self.print_write(&report)?,
-            Execution::Done(Some(message)) => self.console.notice(&message)?,
+            Execution::Wrote(report) => {
+                let said = self.print_write(&report);
+                self.flushed(said).map_err(|why| done_unsaid(&report.untimed_line(), why))?;
+            }
+            Execution::Done(Some(message)) => {
+                let said = self.console.notice(&message);
+                self.flushed(said).map_err(|why| done_unsaid(&message, why))?;
+            }
             Execution::Done(None) => {}
         }
+        Ok(self.console.out().flush()?)
+    }
+
+    fn flushed(&mut self, printed: Result<()>) -> Result<()> {
+        printed?;
         Ok(self.console.out().flush()?)
     }
 
@@ -264,6 +275,14 @@ fn statements_of(script: &Script) -> Result<Vec<ScriptStatement>> {
 /// A name that nobody set is the command line's fault, not the statement's.
 fn unset_name(error: partwise_sql::Error) -> Failure {
     Failure::usage(error.to_string())
+}
+
+/// What was done stays done where its line can't be printed: says so.
+fn done_unsaid(line: &str, why: Failure) -> Failure {
+    Failure::new(
+        why.status,
+        format!("the statement was done, only its output could not be written ({why}): {line}"),
+    )
 }
 
 /// `12 rows, 1 partition, 1 file, 77,033 rows read, 0.004 s`; what wasn't scanned isn't mentioned.

@@ -75,6 +75,23 @@ fn a_sort_that_spills_keeps_the_order() {
 }
 
 #[test]
+fn little_memory_makes_no_more_files_and_too_little_says_what_to_raise() {
+    let folder = Folder::new();
+    let reserve = "SET datafusion.execution.sort_spill_reservation_bytes = 1000000";
+    let create = |table: &str| {
+        format!(
+            "CREATE TABLE {table} USING parquet PARTITIONED BY (p) AS SELECT value AS v, random() AS r, \
+             repeat('x', 100) AS s, value % 3 AS p FROM range(400000) ORDER BY v DESC"
+        )
+    };
+    folder.run(&["--memory-limit", "48m", "-c", reserve, "-c", &create("some")]).ok();
+    assert_eq!(files(&folder.table("some")).len(), 3);
+    falls_in_every_file(&folder, "some", 400_000);
+    let none = folder.run(&["--memory-limit", "8m", "-c", &create("none")]);
+    none.fails(1, &["raise it, --memory-limit"]);
+}
+
+#[test]
 fn a_limit_takes_the_first_rows_of_the_order() {
     let folder = Folder::new();
     let create = "CREATE TABLE t USING parquet PARTITIONED BY (p) AS";

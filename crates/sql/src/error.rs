@@ -134,12 +134,23 @@ fn innermost(error: &DataFusionError) -> (ErrorKind, String) {
         }
     }
     let kind = match error.find_root() {
+        DataFusionError::ResourcesExhausted(why) => {
+            return (ErrorKind::Invalid, out_of_memory(why));
+        }
         DataFusionError::NotImplemented(_) => ErrorKind::Unsupported,
         DataFusionError::ObjectStore(_) | DataFusionError::IoError(_) => ErrorKind::Unavailable,
         DataFusionError::Internal(_) => ErrorKind::Internal,
         _ => ErrorKind::Invalid,
     };
     (kind, plain(&cause.to_string()))
+}
+
+fn out_of_memory(why: &str) -> String {
+    format!(
+        "the memory limit is too small for this statement: raise it, --memory-limit or \
+         memory_limit_bytes, or run in fewer threads, which share it ({})",
+        plain(why)
+    )
 }
 
 fn inner_of<'a>(
@@ -197,6 +208,13 @@ mod tests {
     fn a_main_that_returns_the_error_prints_kind_and_message() {
         let error = Error::from(DataFusionError::Plan("no column x".into()));
         assert_eq!(format!("{error:?}"), "Invalid: no column x");
+    }
+
+    #[test]
+    fn memory_that_runs_out_says_what_to_raise() {
+        let error = DataFusionError::ResourcesExhausted("Failed to allocate 3.1 MB".into());
+        let said = Error::from(error.context("sort")).to_string();
+        assert!(said.contains("--memory-limit") && said.contains("3.1 MB"), "{said}");
     }
 
     #[test]

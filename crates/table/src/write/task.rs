@@ -148,7 +148,9 @@ impl WriteTask {
         } else if waiting == 0 {
             if self.demux.pooled_bytes() > 0 { Relief::Drain } else { Relief::None }
         } else if self.sorted {
-            Relief::Write(slot, Then::CloseFile)
+            // The partition that rows still come for keeps its file.
+            let current = self.last_group == Some(slot);
+            Relief::Write(slot, if current { Then::CloseRowGroup } else { Then::CloseFile })
         } else if self.slots.len() > 1 && (small || !self.slots.may_write(slot)) {
             Relief::Sort
         } else {

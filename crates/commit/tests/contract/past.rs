@@ -19,9 +19,12 @@ crate::contracts!(
     a_table_without_a_log_has_no_past,
 );
 
+/// Files of a write: their partition and their rows.
+type Files = &'static [(&'static str, &'static [&'static str])];
+
 async fn every_version_reads_as_it_was(place: Place) -> Result<()> {
     let table = place.table();
-    let writes: [(Operation, &[(&str, &[&str])]); 7] = [
+    let writes: [(Operation, Files); 7] = [
         (Operation::Create, &[("a", &["1"]), ("b", &["2"])]),
         (dynamic(), &[("a", &["3"]), ("n", &["4"])]),
         (Operation::Append, &[("a", &["5"])]),

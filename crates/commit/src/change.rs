@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Result;
 use crate::partition::{PartitionKey, PartitionValue};
-use crate::snapshot::PartitionSelector;
+use crate::snapshot::{DataFile, PartitionSelector};
 use crate::token::Token;
 use crate::transaction::StagedFile;
 
@@ -32,6 +32,9 @@ pub struct Change {
     /// The version of this table that the statement read, 0 for one without a log; none if it did
     /// not read this table. Any later version is a conflict.
     pub read_version: Option<u64>,
+    /// What the statement's scans read of this table: an overwrite doesn't remove a file that one of
+    /// them missed.
+    pub reads: Vec<Arc<dyn Reads>>,
     /// Name and version of the engine, for the record.
     pub engine: String,
     /// The statement in a few words, for whoever waits for this commit.
@@ -54,12 +57,20 @@ impl Change {
             if_exists: IfExists::Replace,
             token: None,
             read_version: None,
+            reads: Vec::new(),
             engine: concat!("partwise ", env!("CARGO_PKG_VERSION")).to_string(),
             statement: String::new(),
             lock_timeout: Duration::from_secs(60),
             retention: None,
         }
     }
+}
+
+/// What a scan read of the table that its statement writes.
+pub trait Reads: fmt::Debug + Send + Sync {
+    /// Whether the scan would have read `file` of that table, had it been there in time. It is told
+    /// by its path and identity: another tool may have put it there without a version of its own.
+    fn missed(&self, file: &DataFile) -> Result<bool>;
 }
 
 /// What a commit does with its files.

@@ -84,7 +84,7 @@ mod token;
 mod transaction;
 
 pub use backend::FoundFile;
-pub use change::{Change, Coverage, IfExists, Operation, Scope};
+pub use change::{Change, Coverage, IfExists, Operation, Reads, Scope};
 pub use commit::{PartitionAction, PartitionPreview, Preview, Restore, Restored, Stopped};
 pub use decide::{Base, Decision, Touched, decide};
 pub use error::{Error, ErrorKind, Result};

@@ -24,5 +24,5 @@ pub use predicate::{partition_scope, scope_schema};
 pub use provider::{FileFooter, OpenOptions, PartwiseTable, ReadLog};
 pub use reader::FooterRowCounter;
 pub use scan::CountTotals;
-pub use source::{PartwiseSource, ScanFacts, Selected, read_version, scan_facts};
+pub use source::{PartwiseSource, ScanFacts, Seen, Selected, read_version, scan_facts};
 pub use value::{partition_value, scalar};

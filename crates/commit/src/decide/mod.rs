@@ -165,6 +165,7 @@ pub(crate) fn weigh<'a>(
     refuse::refuse_conflict(change, base)?;
     refuse::refuse_existing(change, base)?;
     refuse::refuse_malformed(change, base)?;
+    refuse::refuse_unread(change, base, snapshot)?;
     let outside = refuse::outside(change)?;
     let partitions = changes::changes(change, base, snapshot, &outside, directories)?;
     Ok(Weighed::Changes { partitions, outside })

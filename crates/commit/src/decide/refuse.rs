@@ -6,6 +6,7 @@ use super::{Base, Touched};
 use crate::change::{Change, Coverage, IfExists, Operation};
 use crate::partition::PartitionKey;
 use crate::record::RecordedPartition;
+use crate::snapshot::Snapshot;
 use crate::{Error, Result};
 
 /// How many partitions the guard names.
@@ -22,6 +23,27 @@ pub(super) fn refuse_conflict(change: &Change, base: &Base<'_>) -> Result<()> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// An overwrite of what the statement read removes nothing that came after its scans: another tool
+/// puts files there without a version of its own, and their rows would be lost.
+pub(super) fn refuse_unread(change: &Change, base: &Base<'_>, snapshot: &Snapshot) -> Result<()> {
+    let replaces = matches!(change.operation, Operation::Overwrite(_) | Operation::Replace);
+    if !replaces || change.reads.is_empty() {
+        return Ok(());
+    }
+    for file in snapshot.partitions.iter().flat_map(|partition| &partition.files) {
+        for reads in &change.reads {
+            if reads.missed(file)? {
+                return Err(Error::conflict(format!(
+                    "the statement read {} before another tool put {} there, and would remove it: \
+                     run it again",
+                    base.shown, file.path
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn refuse_existing(change: &Change, base: &Base<'_>) -> Result<()> {

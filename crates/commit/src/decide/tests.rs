@@ -1,8 +1,10 @@
 //! Each rule of `decide`.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::*;
+use crate::change::Reads;
 use crate::partition::{PartitionType, partition_path};
 use crate::record::{FileStats, Identity};
 use crate::snapshot::{DataFile, PartitionFiles};
@@ -173,6 +175,33 @@ fn a_version_after_the_one_read_is_a_conflict_that_names_the_winner() -> Result<
     assert!(error.to_string().contains("version 4 (append)"), "{error}");
     change.read_version = Some(4);
     record_of(&change, &snapshot(&[1]))?;
+    Ok(())
+}
+
+#[derive(Debug)]
+struct ReadAll(Vec<(String, Identity)>);
+
+impl Reads for ReadAll {
+    fn missed(&self, file: &DataFile) -> Result<bool> {
+        Ok(!self.0.contains(&(file.path.clone(), file.identity.clone())))
+    }
+}
+
+#[test]
+fn a_file_that_the_statement_did_not_read_is_not_removed() -> Result<()> {
+    let there = snapshot(&[1, 2]);
+    let files = there.partitions.iter().flat_map(|partition| &partition.files);
+    let mut read: Vec<_> = files.map(|f| (f.path.clone(), f.identity.clone())).collect();
+    let mut change = Change::new(Operation::Replace, vec![staged(1, "x", 1)]);
+    change.reads = vec![Arc::new(ReadAll(read.clone()))];
+    record_of(&change, &there)?;
+    read[1].1.size += 1;
+    change.reads = vec![Arc::new(ReadAll(read))];
+    let error = record_of(&change, &there).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    assert!(error.to_string().contains("p=02/old.parquet"), "{error}");
+    change.operation = Operation::Append;
+    record_of(&change, &there)?;
     Ok(())
 }
 

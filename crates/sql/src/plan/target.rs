@@ -46,7 +46,9 @@ impl PlannedWrite {
         mut spec: WriteSpec,
         rows: Ordered,
     ) -> Result<Self> {
-        spec.read_version = scans::version_read(&rows.plan, &table).await?;
+        let plan = scans::with_new_logs(rows.plan)?;
+        spec.read_version = scans::version_read(&plan, &table).await?;
+        spec.logs = scans::tables_of(&plan)?.iter().map(|table| table.reads().clone()).collect();
         spec.order = rows.order;
         let outcome = spec.outcome.clone();
         let token = spec.token.clone();
@@ -59,7 +61,7 @@ impl PlannedWrite {
             target.clone(),
             provider_as_source(Arc::new(provider)),
             WriteOp::Insert(op),
-            Arc::new(rows.plan),
+            Arc::new(plan),
         );
         Ok(Self {
             plan: LogicalPlan::Dml(dml),

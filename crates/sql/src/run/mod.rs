@@ -59,8 +59,9 @@ pub(crate) async fn execute(
     let mut tries = 0;
     loop {
         let state = state_of(context, sql);
-        let error = match plan_named(context, &state, &statement, sql).await? {
-            Planned::Write(write, then) => match write_now(&state, *write, started).await {
+        let error = match plan_named(context, &state, &statement, sql).await {
+            Err(error) => error,
+            Ok(Planned::Write(write, then)) => match write_now(&state, *write, started).await {
                 Ok(report) => {
                     if let Some(then) = then {
                         then.register(context).await?;
@@ -69,7 +70,7 @@ pub(crate) async fn execute(
                 }
                 Err(error) => error,
             },
-            other => match rows_of(context, other).await {
+            Ok(other) => match rows_of(context, other).await {
                 Err(error) => error,
                 done => return done,
             },
@@ -297,10 +298,9 @@ fn torn() -> Error {
 /// Plans the physical side of a write and runs it.
 pub(crate) async fn write_now(
     state: &SessionState,
-    mut write: PlannedWrite,
+    write: PlannedWrite,
     started: Instant,
 ) -> Result<WriteReport> {
-    write.plan = scans::with_new_logs(write.plan)?;
     let plan = state.create_physical_plan(&write.plan).await?;
     let committed = run_write(plan, state.task_ctx(), &write).await?;
     Ok(WriteReport {

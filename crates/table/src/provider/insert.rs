@@ -11,7 +11,7 @@ use partwise_commit::{Coverage, Error, Operation};
 use super::PartwiseTable;
 use crate::config::{OverwriteMode, PartwiseConfig};
 use crate::error::external;
-use crate::source::read_version;
+use crate::source::{read_version, scan_facts};
 use crate::write::{WriteOptions, WriteSpec, plan_write};
 
 impl PartwiseTable {
@@ -62,6 +62,7 @@ impl PartwiseTable {
         Ok(WriteSpec {
             options,
             properties: self.properties().clone(),
+            seen: scan_facts(input.as_ref()).iter().filter_map(|f| f.seen.clone()).collect(),
             read_version: read_version(input.as_ref(), self.location()),
             ..WriteSpec::new(operation, &config)
         })

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::source::Seen;
+
 /// The versions that scans took their snapshots at, and what they passed over. Clones share it.
 #[derive(Clone, Debug, Default)]
 pub struct ReadLog {
@@ -13,6 +15,7 @@ pub struct ReadLog {
 struct State {
     versions: BTreeSet<Option<u64>>,
     warnings: BTreeSet<String>,
+    seen: Vec<Arc<Seen>>,
 }
 
 impl ReadLog {
@@ -20,6 +23,15 @@ impl ReadLog {
         let mut state = self.locked();
         state.versions.insert(version);
         state.warnings.extend(warnings.iter().cloned());
+    }
+
+    pub(crate) fn note_seen(&self, seen: Option<Arc<Seen>>) {
+        self.locked().seen.extend(seen);
+    }
+
+    /// What each scan saw of the newest version of its table.
+    pub fn seen(&self) -> Vec<Arc<Seen>> {
+        self.locked().seen.clone()
     }
 
     /// The oldest version that a scan read; none if no scan was planned, or the tree has no log.

@@ -17,6 +17,7 @@ use datafusion::physical_expr::utils::{collect_columns, conjunction, reassign_ex
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use datafusion_datasource::PartitionedFile;
 use partwise_commit::{AllPartitions, PartitionFiles, PartitionSelector, Snapshot};
 
 use super::files::{balanced_groups, partitioned_files};
@@ -25,9 +26,9 @@ use crate::config::PartwiseConfig;
 use crate::error::external;
 use crate::predicate::PartitionPredicate;
 use crate::provider::TableParts;
-use crate::reader::{Footers, PartwiseReaderFactory};
+use crate::reader::{Footers, PartwiseReaderFactory, ScanFile};
 use crate::schema::WideningAdapterFactory;
-use crate::source::{PartwiseSource, ScanCounters, ScanFacts, Selected};
+use crate::source::{PartwiseSource, ScanCounters, ScanFacts, Seen, Selected};
 
 /// What DataFusion asks of a scan; columns by their declared position.
 pub(crate) struct ScanRequest<'a> {
@@ -50,7 +51,7 @@ pub(crate) async fn plan_scan(
     let projection = projection.unwrap_or_else(|| (0..parts.schema.fields().len()).collect());
     if PartwiseConfig::of(session.config_options()).prune {
         let predicate = PartitionPredicate::new(parts.partition_columns(), &filters.all)?;
-        let scan = Scan { parts, session, predicate: Some(predicate) };
+        let scan = Scan { parts, session, predicate: Some(Arc::new(predicate)) };
         return scan.plan(&projection, request.limit).await;
     }
     // Everything is read and the filters that were declared exact are asked above the scan.
@@ -123,7 +124,7 @@ struct Scan<'a> {
     parts: &'a TableParts,
     session: &'a dyn Session,
     /// None where nothing is to be ruled out.
-    predicate: Option<PartitionPredicate>,
+    predicate: Option<Arc<PartitionPredicate>>,
 }
 
 impl Scan<'_> {
@@ -134,15 +135,17 @@ impl Scan<'_> {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let snapshot = self.snapshot().await?;
         self.parts.check_schema(snapshot.version).await.map_err(external)?;
-        self.parts.log.note(snapshot.version, &snapshot.warnings);
-        let facts = Arc::new(self.facts(&snapshot).await?);
-        let source = self.source(Arc::clone(&facts));
+        let facts = self.facts(&snapshot).await?;
         let statistics = self.statistics(&snapshot.partitions);
+        self.parts.log.note(snapshot.version, &snapshot.warnings);
         let files = partitioned_files(
             &self.parts.table,
             self.parts.partition_columns(),
             snapshot.partitions,
         )?;
+        let seen = self.seen(&files);
+        self.parts.log.note_seen(seen.clone());
+        let source = self.source(Arc::new(ScanFacts { seen, ..facts }));
         let groups = balanced_groups(files, self.session.config().target_partitions());
         let config =
             FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
@@ -159,14 +162,14 @@ impl Scan<'_> {
         let Some(predicate) = &self.predicate else {
             return self.parts.snapshot(&AllPartitions).await.map_err(external);
         };
-        let snapshot = self.parts.snapshot(predicate).await.map_err(external)?;
+        let snapshot = self.parts.snapshot(predicate.as_ref()).await.map_err(external)?;
         only_selected(snapshot, predicate)
     }
 
     async fn facts(&self, snapshot: &Snapshot) -> Result<ScanFacts> {
         let partitions = snapshot.partitions.len();
         let files = snapshot.partitions.iter().map(|partition| partition.files.len()).sum();
-        let everything = self.predicate.as_ref().is_none_or(PartitionPredicate::selects_everything);
+        let everything = self.predicate.as_ref().is_none_or(|p| p.selects_everything());
         let (all_partitions, all_files) = if everything {
             (Some(partitions), Some(files))
         } else if self.session.config().get_extension::<CountTotals>().is_some() {
@@ -180,11 +183,22 @@ impl Scan<'_> {
             partition_filters: self
                 .predicate
                 .as_ref()
-                .map_or_else(Vec::new, PartitionPredicate::rendered),
+                .map_or_else(Vec::new, |predicate| predicate.rendered()),
             partitions: Selected { selected: partitions, total: all_partitions },
             files: Selected { selected: files, total: all_files },
             prune: self.predicate.is_some(),
             version: snapshot.version,
+            seen: None,
+        })
+    }
+
+    fn seen(&self, files: &[PartitionedFile]) -> Option<Arc<Seen>> {
+        let parts = self.parts;
+        let found = files.iter().filter_map(|file| file.extension::<ScanFile>().cloned());
+        parts.past.is_none().then(|| {
+            let location = parts.table.location().clone();
+            let columns = parts.partition_columns();
+            Arc::new(Seen::new(location, columns, self.predicate.clone(), found.collect()))
         })
     }
 

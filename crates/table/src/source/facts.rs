@@ -8,7 +8,7 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
 use partwise_commit::Location;
 
-use super::PartwiseSource;
+use super::{PartwiseSource, Seen};
 
 /// How many of how many: `1/91`, or `1/?` where the total wasn't counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,9 @@ pub struct ScanFacts {
     pub files: Selected,
     /// Whether filters select anything at all: `partwise.prune`.
     pub prune: bool,
+    /// The files found, for a statement that writes to the same table; none for a version of the
+    /// past, which stays as it was.
+    pub seen: Option<Arc<Seen>>,
 }
 
 /// The facts of every scan of a Partwise table in a plan, in the order of the plan.

@@ -13,9 +13,11 @@ mod facts;
 mod metrics;
 mod morsel;
 mod runtime;
+mod seen;
 
 pub use facts::{ScanFacts, Selected, read_version, scan_facts};
 pub(crate) use metrics::ScanCounters;
+pub use seen::Seen;
 
 use std::fmt;
 use std::sync::Arc;

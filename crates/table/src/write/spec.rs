@@ -4,11 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use partwise_commit::{Committed, Coverage, IfExists, Operation, Preview, Scope, Token};
+use partwise_commit::{
+    Committed, Coverage, IfExists, Location, Operation, Preview, Reads, Scope, Token,
+};
 
 use super::options::WriteOptions;
 use super::order::RowOrder;
 use crate::config::PartwiseConfig;
+use crate::provider::ReadLog;
+use crate::source::Seen;
 
 /// What a write does with the rows of its query.
 #[derive(Clone, Debug)]
@@ -30,6 +34,11 @@ pub struct WriteSpec {
     pub token: Option<Token>,
     /// The version of the target that the query reads, 0 without a log; none if it doesn't read it.
     pub read_version: Option<u64>,
+    /// What the query's scans have seen, by the time it is committed: what of it is the target's
+    /// own is not removed unread.
+    pub logs: Vec<ReadLog>,
+    /// The same where the plan has told already.
+    pub seen: Vec<Arc<Seen>>,
     /// How files are laid out and encoded.
     pub options: WriteOptions,
     /// The order of the query's rows, kept inside each file behind the options' `sort_by`.
@@ -60,6 +69,8 @@ impl WriteSpec {
             max_shrink: (config.max_shrink < 1.0).then_some(config.max_shrink),
             token: None,
             read_version: None,
+            logs: Vec::new(),
+            seen: Vec::new(),
             options: WriteOptions::from_config(config),
             order: Vec::new(),
             properties: BTreeMap::new(),
@@ -70,6 +81,13 @@ impl WriteSpec {
             outcome: Outcome::default(),
             preview: None,
         }
+    }
+
+    /// What of the table at `target` has been read.
+    pub(super) fn reads(&self, target: &Location) -> Vec<Arc<dyn Reads>> {
+        let logged = self.logs.iter().flat_map(ReadLog::seen);
+        let seen = self.seen.iter().cloned().chain(logged);
+        seen.map(|seen| seen.of_target(target)).collect()
     }
 
     /// The mode as EXPLAIN names it.

@@ -105,7 +105,8 @@ pub async fn plan(state: &SessionState, copy: &CopyToStatement) -> Result<Option
     };
     let mut spec = write_spec(state, operation, &table)?;
     if let Some(existing) = &existing {
-        spec.options = spec.options.with_properties(existing.properties(), &schema)?;
+        spec.properties = existing.properties().clone();
+        spec.options = spec.options.with_properties(&spec.properties, &schema)?;
     }
     spec.options = spec.options.with_options(&options, &schema, &["mode"])?;
     let name = TableReference::bare(copy.target.as_str());

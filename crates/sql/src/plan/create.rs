@@ -23,7 +23,7 @@ use crate::statement::CreateTable;
 use crate::{Error, Result};
 
 /// Properties of a table that say nothing of how its files are written.
-const TABLE_PROPERTIES: [&str; 1] = ["success_marker"];
+const TABLE_PROPERTIES: [&str; 2] = ["retention", "success_marker"];
 
 /// What a CREATE TABLE comes to.
 pub enum Created {
@@ -80,7 +80,7 @@ pub async fn plan(
     check_columns(&schema)?;
     let rows = project(rows, &schema, &PartitionSpec::default(), Order::Position)?;
     let mut spec = write_spec(state, operation(create), &table)?;
-    spec.properties = create.options.iter().cloned().collect();
+    spec.properties = named(create);
     spec.options = spec.options.with_options(&spec.properties, &schema, &TABLE_PROPERTIES)?;
     let write = PlannedWrite::new(name, table, schema, spec, rows).await?;
     Ok(Created::Filled(Box::new(write)))
@@ -100,10 +100,19 @@ pub fn properties(
     create: &CreateTable,
     schema: &TableSchema,
 ) -> Result<BTreeMap<String, String>> {
-    let options: BTreeMap<String, String> = create.options.iter().cloned().collect();
+    let options = named(create);
     let config = PartwiseConfig::of(state.config_options());
     WriteOptions::from_config(&config).with_options(&options, schema, &TABLE_PROPERTIES)?;
     Ok(options)
+}
+
+/// The options of a statement by name; a name counts without case, a column's as it is declared.
+fn named(create: &CreateTable) -> BTreeMap<String, String> {
+    let lower = |name: &str| match name.split_once("::") {
+        Some((option, column)) => format!("{}::{column}", option.to_ascii_lowercase()),
+        None => name.to_ascii_lowercase(),
+    };
+    create.options.iter().map(|(name, value)| (lower(name), value.trim().to_owned())).collect()
 }
 
 /// The error of the save mode `error`.

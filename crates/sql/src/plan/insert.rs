@@ -50,6 +50,7 @@ pub async fn plan(
     let described = table.table().describe().await?;
     let mut write = write_spec(state, operation, table.table())?;
     write.options = write.options.with_properties(&described.properties, schema)?;
+    write.properties = described.properties;
     write.constants = spec.shown(schema);
     write.scope = spec.scope.clone();
     if insert.if_not_exists {

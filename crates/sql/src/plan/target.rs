@@ -48,6 +48,7 @@ impl PlannedWrite {
     ) -> Result<Self> {
         let plan = scans::with_new_logs(rows.plan)?;
         spec.read_version = scans::version_read(&plan, &table).await?;
+        spec.reads = scans::files_read(&plan, table.location())?;
         spec.logs = scans::tables_of(&plan)?.iter().map(|table| table.reads().clone()).collect();
         spec.order = rows.order;
         let outcome = spec.outcome.clone();

@@ -169,6 +169,12 @@ pub async fn create_external(
         let statement = DFStatement::CreateExternalTable(create.clone());
         return plan_datafusion(context, state, statement).await;
     }
+    if let Some((option, _)) = create.options.first() {
+        return Err(Error::invalid(format!(
+            "an external table is known in this session only, so the option {option} would not be \
+             kept: leave it out, or make the table with CREATE TABLE .. LOCATION '{path}'"
+        )));
+    }
     let name = lookup::reference(&create.name.to_string());
     if context.schema().is_of_session(name.table()) && !create.or_replace {
         return match create.if_not_exists {

@@ -28,6 +28,7 @@ mod definition;
 mod error;
 mod execution;
 mod explain;
+mod files_table;
 mod functions;
 mod lake;
 mod lookup;

@@ -13,6 +13,7 @@ use datafusion::execution::context::SessionState;
 use partwise_commit::Location;
 use partwise_table::{OpenOptions, PartwiseTable};
 
+use crate::files_table::FilesTable;
 use crate::{Error, Result};
 
 /// Whether a table name can only be meant as a path.
@@ -46,7 +47,7 @@ pub async fn open(name: &str, state: &SessionState) -> Result<Arc<dyn TableProvi
     }
     match std::fs::metadata(path) {
         Ok(meta) if meta.is_dir() => open_directory(path, state).await,
-        Ok(_) => open_files(vec![path.to_owned()], state).await,
+        Ok(_) => open_files(&glob::Pattern::escape(path), vec![path.to_owned()], state).await,
         Err(cause) => Err(Error::invalid(format!("no file or directory {path}: {cause}"))),
     }
 }
@@ -110,12 +111,16 @@ async fn open_glob(pattern: &str, state: &SessionState) -> Result<Arc<dyn TableP
     if files.is_empty() {
         return Err(Error::invalid(format!("no file matches {pattern}")));
     }
-    open_files(files, state).await
+    open_files(pattern, files, state).await
 }
 
 /// A table over files as they are: DataFusion's own, with the columns of all of them. Each footer
 /// is read once, so that a damaged file is named.
-async fn open_files(files: Vec<String>, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+async fn open_files(
+    pattern: &str,
+    files: Vec<String>,
+    state: &SessionState,
+) -> Result<Arc<dyn TableProvider>> {
     let urls = files.iter().map(ListingTableUrl::parse).collect::<Result<Vec<_>, _>>()?;
     let config = ListingTableConfig::new_with_multi_paths(urls.clone());
     let config = config.infer_options(state).await.map_err(|e| unreadable(&files[0], e.into()))?;
@@ -128,7 +133,8 @@ async fn open_files(files: Vec<String>, state: &SessionState) -> Result<Arc<dyn 
         let found = found.map_err(|e| unreadable(file, e.into()))?;
         columns = merged(columns, &found).map_err(|e| unreadable(file, e))?;
     }
-    Ok(Arc::new(ListingTable::try_new(config.with_schema(Arc::new(columns)))?))
+    let listing = ListingTable::try_new(config.with_schema(Arc::new(columns)))?;
+    Ok(Arc::new(FilesTable::new(listing, pattern, &files)?))
 }
 
 fn merged(columns: Schema, more: &Schema) -> Result<Schema> {

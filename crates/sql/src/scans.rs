@@ -12,10 +12,11 @@ use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
-use partwise_commit::Table;
+use partwise_commit::{Location, Reads, Table};
 use partwise_table::{PartwiseSource, PartwiseTable, ReadLog};
 
 use crate::Result;
+use crate::files_table::FilesTable;
 use crate::progress::sum;
 
 /// What all scans of a query read of our tables together.
@@ -114,6 +115,15 @@ pub(crate) async fn version_read(plan: &LogicalPlan, target: &Table) -> Result<O
     }
 }
 
+/// What the patterns in a query found of the files of the table at `target`.
+pub(crate) fn files_read(plan: &LogicalPlan, target: &Location) -> Result<Vec<Arc<dyn Reads>>> {
+    let mut reads = Vec::new();
+    each_provider(plan, &mut |provider| {
+        reads.extend(provider.downcast_ref::<FilesTable>().map(|files| files.of_target(target)));
+    })?;
+    Ok(reads)
+}
+
 /// Where the tables and files that a query reads lie, subqueries included.
 fn paths_of(plan: &LogicalPlan) -> Result<Vec<String>> {
     let mut paths = Vec::new();
@@ -123,6 +133,8 @@ fn paths_of(plan: &LogicalPlan) -> Result<Vec<String>> {
             paths.extend((!table.is_past()).then(|| table.location().display()));
         } else if let Some(files) = provider.downcast_ref::<ListingTable>() {
             paths.extend(files.table_paths().iter().map(local_path));
+        } else if let Some(files) = provider.downcast_ref::<FilesTable>() {
+            paths.extend(files.listing().table_paths().iter().map(local_path));
         }
     })?;
     Ok(paths)

@@ -2,6 +2,7 @@
 
 pub mod job;
 pub mod python;
+pub mod session;
 pub mod tmux;
 pub mod tree;
 

@@ -21,6 +21,7 @@ use partwise_table::{FileFooter, PartwiseTable};
 
 use super::call;
 use crate::Error;
+use crate::files_table::FilesTable;
 
 /// The function.
 #[derive(Debug)]
@@ -79,11 +80,17 @@ impl MetadataTable {
         if let Some(table) = self.table.downcast_ref::<PartwiseTable>() {
             return table.footers(session).await;
         }
-        match self.table.downcast_ref::<ListingTable>() {
+        match listing(self.table.as_ref()) {
             Some(files) => footers_of(files.table_paths(), session).await,
             None => Err(Error::invalid(format!("{} is not made of files", self.name)).into()),
         }
     }
+}
+
+/// The files of a table that isn't ours.
+fn listing(table: &dyn TableProvider) -> Option<&ListingTable> {
+    let found = table.downcast_ref::<FilesTable>().map(FilesTable::listing);
+    found.or_else(|| table.downcast_ref::<ListingTable>())
 }
 
 /// The footers of single files.

@@ -37,7 +37,9 @@ pub struct WriteSpec {
     /// What the query's scans have seen, by the time it is committed: what of it is the target's
     /// own is not removed unread.
     pub logs: Vec<ReadLog>,
-    /// The same where the plan has told already.
+    /// What is known before that of what the query reads of the target.
+    pub reads: Vec<Arc<dyn Reads>>,
+    /// What the scans of the plan have seen already.
     pub seen: Vec<Arc<Seen>>,
     /// How files are laid out and encoded.
     pub options: WriteOptions,
@@ -70,6 +72,7 @@ impl WriteSpec {
             token: None,
             read_version: None,
             logs: Vec::new(),
+            reads: Vec::new(),
             seen: Vec::new(),
             options: WriteOptions::from_config(config),
             order: Vec::new(),
@@ -87,7 +90,7 @@ impl WriteSpec {
     pub(super) fn reads(&self, target: &Location) -> Vec<Arc<dyn Reads>> {
         let logged = self.logs.iter().flat_map(ReadLog::seen);
         let seen = self.seen.iter().cloned().chain(logged);
-        seen.map(|seen| seen.of_target(target)).collect()
+        self.reads.iter().cloned().chain(seen.map(|seen| seen.of_target(target))).collect()
     }
 
     /// The mode as EXPLAIN names it.

@@ -1,0 +1,68 @@
+//! A session in the test's own process: what each statement gave, as text.
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
+use futures::TryStreamExt;
+use partwise::{Execution, PartwiseContext, Result};
+
+use super::Folder;
+
+/// A session on a folder's lake.
+pub struct Session(PartwiseContext);
+
+/// What a statement gave.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Gave {
+    /// Rows, cells set apart by `|`.
+    Rows(Vec<String>),
+    /// The commit line without its time.
+    Line(String),
+    /// A message.
+    Message(String),
+}
+
+impl Session {
+    pub async fn open(folder: &Folder) -> Self {
+        let context = PartwiseContext::open(folder.lake()).await;
+        Self(context.expect("a session"))
+    }
+
+    /// Runs one statement to its end.
+    pub async fn run(&self, sql: &str) -> Result<Gave> {
+        Ok(match self.0.execute(sql).await? {
+            Execution::Rows(rows) => {
+                let batches: Vec<RecordBatch> = rows.stream.try_collect().await?;
+                Gave::Rows(batches.iter().flat_map(lines).collect())
+            }
+            Execution::Wrote(report) => Gave::Line(report.untimed_line()),
+            Execution::Done(message) => Gave::Message(message.unwrap_or_default()),
+        })
+    }
+
+    /// Runs statements that must succeed, one after the other; the last one's result.
+    pub async fn all(&self, statements: &[&str]) -> Gave {
+        let mut gave = Gave::Rows(Vec::new());
+        for sql in statements {
+            gave = self.run(sql).await.unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        gave
+    }
+
+    /// The rows of a query.
+    pub async fn rows(&self, sql: &str) -> Vec<String> {
+        match self.all(&[sql]).await {
+            Gave::Rows(rows) => rows,
+            other => panic!("{sql} gives rows: {other:?}"),
+        }
+    }
+}
+
+fn lines(batch: &RecordBatch) -> Vec<String> {
+    let options = FormatOptions::default().with_null("NULL");
+    let columns = batch.columns().iter();
+    let columns: Vec<_> = columns
+        .map(|column| ArrayFormatter::try_new(column, &options).expect("a column as text"))
+        .collect();
+    let cells = |row: usize| columns.iter().map(move |c| c.value(row).to_string());
+    (0..batch.num_rows()).map(|row| cells(row).collect::<Vec<_>>().join("|")).collect()
+}

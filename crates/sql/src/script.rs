@@ -57,6 +57,23 @@ pub fn split_statements(sql: &str) -> Result<Vec<ScriptStatement>> {
     Ok(statements)
 }
 
+/// The statement that a PREVIEW or an EXPLAIN is about, as it would stand alone; any other as it is.
+pub(crate) fn without_preview(sql: &str) -> &str {
+    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, sql).tokenize_with_location() else {
+        return sql;
+    };
+    let is_one_of = |token: &Token, words: &[&str]| match token {
+        Token::Word(word) => words.iter().any(|known| word.value.eq_ignore_ascii_case(known)),
+        _ => false,
+    };
+    let mut words = tokens.iter().filter(|t| !matches!(t.token, Token::Whitespace(_)));
+    if !words.next().is_some_and(|first| is_one_of(&first.token, &["PREVIEW", "EXPLAIN"])) {
+        return sql;
+    }
+    let begins = words.find(|t| is_one_of(&t.token, &["INSERT", "WITH", "CREATE", "COPY"]));
+    begins.map_or(sql, |token| &sql[LineOffsets::of(sql).byte(token.span.start)..])
+}
+
 /// Where each line of a text starts, to turn a tokenizer's line and column into bytes.
 struct LineOffsets<'a> {
     text: &'a str,
@@ -144,6 +161,18 @@ mod tests {
         assert_eq!((found[0].line, found[1].line), (2, 6));
         assert_eq!(found[0].comments_before, vec!["one; two"]);
         assert_eq!(found[1].comments_before, vec!["next"]);
+    }
+
+    #[test]
+    fn a_statement_is_the_same_behind_preview_and_explain() {
+        for sql in [
+            "INSERT INTO t SELECT 'EXPLAIN'",
+            "PREVIEW INSERT INTO t SELECT 'EXPLAIN'",
+            "-- PREVIEW of it\n explain analyze format tree INSERT INTO t SELECT 'EXPLAIN'",
+        ] {
+            assert_eq!(without_preview(sql), "INSERT INTO t SELECT 'EXPLAIN'");
+        }
+        assert_eq!(without_preview("SELECT 1 -- INSERT"), "SELECT 1 -- INSERT");
     }
 
     #[test]

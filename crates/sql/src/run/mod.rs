@@ -16,6 +16,7 @@ use crate::execution::{Execution, Rows, ScanSummary};
 use crate::plan::PlannedWrite;
 use crate::progress::Running;
 use crate::report::WriteReport;
+use crate::script::without_preview;
 use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Statement};
 use crate::token::{StatementText, Steps};
@@ -93,7 +94,8 @@ fn creates_if_missing(statement: &Statement) -> bool {
 }
 
 fn state_of(context: &PartwiseContext, sql: &str) -> SessionState {
-    with_extension(&context.session().state(), StatementText(sql.to_owned()))
+    let text = without_preview(sql).to_owned();
+    with_extension(&context.session().state(), StatementText(text))
 }
 
 /// Plans a statement; what fails for a table that isn't there says which there are.

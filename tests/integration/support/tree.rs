@@ -19,7 +19,12 @@ fn walk(root: &Path, dir: &Path, found: &mut BTreeMap<String, Option<Vec<u8>>>) 
             found.insert(format!("{name}/"), None);
             walk(root, &path, found);
         } else {
-            found.insert(name, Some(std::fs::read(&path).expect("a readable file")));
+            match std::fs::read(&path) {
+                Ok(bytes) => drop(found.insert(name, Some(bytes))),
+                // A writer that runs takes its files away between the listing and the look.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => panic!("{}: {error}", path.display()),
+            }
         }
     }
 }

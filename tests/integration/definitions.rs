@@ -44,6 +44,7 @@ async fn a_table_is_made_again_from_its_own_definition() {
     context.sql(create).await.expect("planned").collect().await.expect("made");
     let (made, before) = (definition(&context, "t").await, columns(&context, "t").await);
     assert!(made.starts_with("CREATE TABLE t (\n  d DATE,\n  i BIGINT,\n"), "{made}");
+    assert!(made.contains("\n  \"select\" STRING"), "{made}");
     context.sql("DROP TABLE t PURGE").await.expect("dropped");
     context.sql(&made).await.expect("made again");
     assert_eq!(columns(&context, "t").await, before);

@@ -1,5 +1,6 @@
 //! `SHOW CREATE TABLE`: the statement that makes a table of the same columns.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +9,9 @@ use datafusion::arrow::datatypes::{DataType, Field, Fields, Schema};
 use datafusion::common::TableReference;
 use datafusion::common::utils::quote_identifier;
 use datafusion::execution::context::SessionState;
+use datafusion::sql::sqlparser::keywords::{
+    ALL_KEYWORDS, ALL_KEYWORDS_INDEX, RESERVED_FOR_COLUMN_ALIAS,
+};
 use partwise_table::PartwiseTable;
 
 use crate::plan::assign::type_name;
@@ -52,10 +56,9 @@ fn definition(name: &str, table: &PartwiseTable, in_lake: bool) -> Result<String
     let columns = schema.arrow().fields().iter().map(|field| column(field));
     let columns = columns.collect::<Result<Vec<_>>>()?.join(",\n  ");
     let table_name = if in_lake { name } else { last_part(name) };
-    let mut lines =
-        vec![format!("CREATE TABLE {} (\n  {columns}\n)", quote_identifier(table_name))];
+    let mut lines = vec![format!("CREATE TABLE {} (\n  {columns}\n)", quoted(table_name))];
     lines.push("USING parquet".to_owned());
-    let by = schema.partition_columns().iter().map(|column| quote_identifier(&column.name));
+    let by = schema.partition_columns().iter().map(|column| quoted(&column.name));
     let by: Vec<_> = by.collect();
     if !by.is_empty() {
         lines.push(format!("PARTITIONED BY ({})", by.join(", ")));
@@ -72,13 +75,25 @@ fn definition(name: &str, table: &PartwiseTable, in_lake: bool) -> Result<String
     Ok(lines.join("\n"))
 }
 
+/// A name as statements can say it: in quotes where it has odd characters, or is a reserved word.
+fn quoted(name: &str) -> Cow<'_, str> {
+    let reserved = ALL_KEYWORDS
+        .binary_search(&name.to_ascii_uppercase().as_str())
+        .map(|found| ALL_KEYWORDS_INDEX[found])
+        .is_ok_and(|word| RESERVED_FOR_COLUMN_ALIAS.contains(&word));
+    match reserved {
+        true => Cow::Owned(format!("\"{name}\"")),
+        false => quote_identifier(name),
+    }
+}
+
 /// What a table by its path is called: its directory.
 fn last_part(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
 fn column(field: &Field) -> Result<String> {
-    Ok(format!("{} {}", quote_identifier(field.name()), sql_type(field.name(), field.data_type())?))
+    Ok(format!("{} {}", quoted(field.name()), sql_type(field.name(), field.data_type())?))
 }
 
 /// A type as `CREATE TABLE` reads it.

@@ -35,14 +35,14 @@ fn usage() -> Error {
 }
 
 /// A number is a version; a timestamp, a date or their text is a time, UTC unless it says another.
-fn point_of(value: &ScalarValue) -> Result<At> {
+pub(crate) fn point_of(value: &ScalarValue) -> Result<At> {
     if value.is_null() {
         return Err(usage());
     }
     if value.data_type().is_integer() {
-        return match value.cast_to(&DataType::UInt64)? {
-            ScalarValue::UInt64(Some(version)) => Ok(At::Version(version)),
-            _ => Err(usage()),
+        return match value.cast_to(&DataType::UInt64) {
+            Ok(ScalarValue::UInt64(Some(version))) => Ok(At::Version(version)),
+            _ => Err(Error::invalid(format!("{value} is no version: they are counted from 1"))),
         };
     }
     let utc = DataType::Timestamp(TimeUnit::Millisecond, Some("UTC".into()));

@@ -21,6 +21,10 @@ pub(super) fn constants<'a>(function: &str, exprs: &'a [Expr]) -> Result<Vec<&'a
         .iter()
         .map(|expr| match expr {
             Expr::Literal(value, _) => Ok(value),
+            Expr::Column(name) => Err(Error::invalid(format!(
+                "{function} takes the table's name as a text: {function}('{}')",
+                name.flat_name().replace('\'', "''")
+            ))),
             other => Err(Error::invalid(format!("{function} takes constants, not {other}"))),
         })
         .collect()

@@ -5,13 +5,15 @@
 //!                                               --scan--> snapshot, records -> rows
 //! at('t', n) --------------------------------plan--> the table at a version, read as any other
 //! ```
-//! `to_char`, also called `date_format`, is DataFusion's with more patterns.
+//! `to_char`, also called `date_format`, is DataFusion's with more patterns; `year`, `month` and the
+//! like are its `date_part`.
 //!
 //! A name in the argument is found as in FROM: a table of the lake or the session, or a path.
 
 mod about;
 mod at;
 mod call;
+mod date_parts;
 mod files;
 mod history;
 mod parquet_metadata;
@@ -30,6 +32,7 @@ use crate::Result;
 use about::AboutFunction;
 pub(crate) use about::{About, AboutTable};
 use at::AtFunction;
+pub(crate) use at::point_of;
 use parquet_metadata::ParquetMetadata;
 use to_char::ToChar;
 
@@ -42,6 +45,7 @@ pub(crate) fn register(session: &SessionContext) {
         );
     }
     session.register_udf(ScalarUDF::from(ToChar::default()));
+    date_parts::all().for_each(|part| session.register_udf(part));
     session.register_udtf("at", Arc::new(AtFunction));
     session.register_udtf("parquet_metadata", Arc::new(ParquetMetadata));
 }

@@ -27,7 +27,7 @@ pub fn assign(plan: &LogicalPlan, index: usize, field: &Field) -> Result<Expr> {
     if from == to || by_the_write {
         return Ok(column.alias(field.name()));
     }
-    if widens(from, to) {
+    if widens(from, to) && !narrows(from, to) {
         return Ok(cast(column, to).alias(field.name()));
     }
     let mut literals = Vec::new();
@@ -37,6 +37,9 @@ pub fn assign(plan: &LogicalPlan, index: usize, field: &Field) -> Result<Expr> {
                 Error::invalid(format!("column {} is {}: {why}", field.name(), type_name(to)))
             })?;
         }
+        return Ok(cast(column, to).alias(field.name()));
+    }
+    if narrows(from, to) {
         return Ok(cast(column, to).alias(field.name()));
     }
     Err(Error::invalid(format!(
@@ -75,7 +78,7 @@ pub fn type_name(data_type: &DataType) -> String {
 }
 
 /// Whether every value goes over unchanged, or fails where it can't.
-fn widens(from: &DataType, to: &DataType) -> bool {
+pub fn widens(from: &DataType, to: &DataType) -> bool {
     use DataType::*;
     match (from, to) {
         (Null, _) => true,
@@ -97,6 +100,11 @@ fn widens(from: &DataType, to: &DataType) -> bool {
         (Timestamp(_, Some(_)), Timestamp(_, Some(_))) => true,
         _ => false,
     }
+}
+
+/// Integers that may not fit, and are checked row by row.
+fn narrows(from: &DataType, to: &DataType) -> bool {
+    from.is_integer() && to.is_integer() && integer_digits(from) >= integer_digits(to)
 }
 
 fn integer_digits(data_type: &DataType) -> i32 {
@@ -148,7 +156,8 @@ fn behind<'a>(expr: &'a Expr, input: &'a LogicalPlan, found: &mut Vec<&'a Expr>)
     }
 }
 
-fn literal_expr(expr: &Expr) -> bool {
+/// Whether an expression is a literal, whatever it is cast to.
+pub fn literal_expr(expr: &Expr) -> bool {
     match expr {
         Expr::Literal(..) => true,
         Expr::Alias(alias) => literal_expr(&alias.expr),
@@ -167,8 +176,12 @@ pub fn exact(literal: &Expr, to: &DataType) -> Result<ScalarValue> {
     if given.is_null() {
         return Ok(ScalarValue::try_new_null(to)?);
     }
+    let from = given.data_type();
+    if from.is_temporal() != to.is_temporal() && (from.is_numeric() || to.is_numeric()) {
+        return Err(Error::invalid(other_kind(&given, to)));
+    }
     let converted = given.cast_to(to)?;
-    let same = match given.data_type() {
+    let same = match from {
         DataType::Boolean => to == &DataType::Boolean || to.is_string(),
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
             text_is_kept(&given, &converted)?
@@ -185,6 +198,14 @@ pub fn exact(literal: &Expr, to: &DataType) -> Result<ScalarValue> {
         false => Err(Error::invalid(format!(
             "{given} would become {converted}; write the value it is to have, or CAST it"
         ))),
+    }
+}
+
+/// A number isn't a date, though it could be read as a count of days.
+fn other_kind(given: &ScalarValue, to: &DataType) -> String {
+    match to.is_temporal() {
+        true => format!("{given} is a number: write a {} in quotes, '2024-01-15'", type_name(to)),
+        false => format!("{given} is a {}: CAST it", type_name(&given.data_type())),
     }
 }
 
@@ -289,6 +310,8 @@ mod tests {
             (lit("2024-01-01 12:00:00.123456"), us.clone(), true),
             (lit("2024-01-01 12:00:00.123456789"), us, false),
             (lit(5_i64), Utf8, true),
+            (lit(20_240_115_i64), Date32, false),
+            (lit(2008_i64), Timestamp(TimeUnit::Microsecond, None), false),
         ] {
             assert_eq!(exact(&literal, &to).is_ok(), kept, "{literal} as {to}");
         }

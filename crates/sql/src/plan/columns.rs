@@ -10,6 +10,7 @@ use partwise_commit::TableSchema;
 use super::assign::{assign, cast};
 use super::order::{self, Ordered, ordered};
 use super::spec::PartitionSpec;
+use crate::report::counted;
 use crate::{Error, Result};
 
 /// How the query's columns find theirs.
@@ -92,11 +93,18 @@ fn check_count(plan: &LogicalPlan, expected: &[&str]) -> Result<()> {
     if given.len() == expected.len() {
         return Ok(());
     }
+    let hint = match given.len() < expected.len() {
+        true => "; INSERT INTO t (a, b) SELECT .. writes some columns and leaves the others NULL",
+        false => "",
+    };
     Err(Error::invalid(format!(
-        "the query gives {} columns ({}), but {} are written: {}",
-        given.len(),
+        "the query gives {} ({}), but {} written: {}{hint}",
+        counted(given.len() as u64, "column"),
         given.join(", "),
-        expected.len(),
+        match expected.len() {
+            1 => "1 is".to_owned(),
+            n => format!("{n} are"),
+        },
         expected.join(", ")
     )))
 }

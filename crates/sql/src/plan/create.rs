@@ -20,6 +20,7 @@ use super::query::{plan_as_is, plan_query};
 use super::spec::PartitionSpec;
 use super::target::PlannedWrite;
 use crate::statement::CreateTable;
+use crate::token::next_token;
 use crate::{Error, Result};
 
 /// Properties of a table that say nothing of how its files are written.
@@ -50,7 +51,7 @@ pub async fn plan(
     if there && create.if_not_exists {
         return Ok(Created::Exists);
     }
-    if there && !create.or_replace {
+    if there && !create.or_replace && !applied(state, &table).await? {
         return Err(exists(&table));
     }
     let partition_by: Vec<String> =
@@ -84,6 +85,14 @@ pub async fn plan(
     spec.options = spec.options.with_options(&spec.properties, &schema, &TABLE_PROPERTIES)?;
     let write = PlannedWrite::new(name, table, schema, spec, rows).await?;
     Ok(Created::Filled(Box::new(write)))
+}
+
+/// Whether it is this very statement that made the table, in this run of the session's job.
+async fn applied(state: &SessionState, table: &Table) -> Result<bool> {
+    match next_token(state, &table.location().display())? {
+        Some(token) => Ok(table.applied(&token).await?.is_some()),
+        None => Ok(false),
+    }
 }
 
 /// What a CREATE does to the table in the log.

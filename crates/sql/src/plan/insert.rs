@@ -88,7 +88,11 @@ fn check_if_not_exists(insert: &Insert, spec: &PartitionSpec, schema: &TableSche
 pub fn write_spec(state: &SessionState, operation: Operation, table: &Table) -> Result<WriteSpec> {
     let config = PartwiseConfig::of(state.config_options());
     let mut spec = WriteSpec::new(operation, &config);
-    spec.token = token::next_token(state, &table.location().display())?;
+    let location = table.location().display();
+    spec.token = token::next_token(state, &location)?;
+    if let Some(token) = &spec.token {
+        spec.outcome = token::counted(state, token, &location);
+    }
     spec.statement = token::text(state);
     Ok(spec)
 }

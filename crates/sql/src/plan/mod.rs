@@ -7,8 +7,10 @@
 
 pub(crate) mod assign;
 pub(crate) mod columns;
+mod compare;
 pub(crate) mod copy;
 pub(crate) mod create;
+mod fold;
 pub(crate) mod insert;
 pub(crate) mod order;
 pub(crate) mod query;

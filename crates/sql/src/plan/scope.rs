@@ -4,21 +4,22 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::DataType;
-use datafusion::common::{DFSchema, ToDFSchema};
+use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::Expr;
 use datafusion::physical_expr::PhysicalExpr;
-use datafusion::sql::sqlparser::ast::{
-    Expr as SQLExpr, ExprWithAlias, Ident, visit_expressions_mut,
-};
+use datafusion::sql::sqlparser::ast::{Expr as SQLExpr, Ident, visit_expressions_mut};
 use partwise_commit::PartitionColumn;
 use partwise_table::scope_schema;
 
+use super::{assign, fold};
 use crate::{Error, Result};
 
 /// A predicate over partition columns, planned.
 ///
 /// # Errors
-/// Another column, a subquery, something that is neither true nor false.
+/// Another column, a query in it, operands of different kinds, a constant that can't be evaluated,
+/// something that is neither true nor false, or never true.
 pub fn condition(
     state: &SessionState,
     columns: &[PartitionColumn],
@@ -34,14 +35,27 @@ pub fn condition(
     };
     let schema = scope_schema(columns);
     let named = DFSchema::try_from(Arc::clone(&schema))?;
-    let expr = ExprWithAlias { expr: spelled(predicate, columns), alias: None };
-    let planned = state
-        .create_logical_expr_from_sql_expr(expr, &named)
-        .and_then(|expr| state.create_physical_expr(expr, &Arc::clone(&schema).to_dfschema()?))
-        .map_err(|e| wrong(&Error::from(e).to_string()))?;
+    let folded = fold::planned(state, &spelled(predicate, columns), &named)
+        .and_then(|expr| fold::folded(state, expr, &named))
+        .map_err(|e| wrong(&e.to_string()))?;
+    if is_never_true(&folded) {
+        return Err(wrong("it is true for no partition at all"));
+    }
+    let planned = state.create_physical_expr(folded, &named)?;
     match planned.data_type(&schema)? {
-        DataType::Boolean | DataType::Null => Ok(planned),
-        other => Err(wrong(&format!("it is of type {other}, neither true nor false"))),
+        DataType::Boolean => Ok(planned),
+        other => {
+            Err(wrong(&format!("it is a {}, neither true nor false", assign::type_name(&other))))
+        }
+    }
+}
+
+/// A condition that contradicts itself, or compares with NULL.
+fn is_never_true(folded: &Expr) -> bool {
+    match folded {
+        Expr::Literal(ScalarValue::Boolean(value), _) => *value != Some(true),
+        Expr::Literal(value, _) => value.is_null(),
+        _ => false,
     }
 }
 

@@ -7,18 +7,18 @@ use std::sync::Arc;
 use datafusion::arrow::datatypes::DataType;
 use datafusion::common::{DFSchema, ScalarValue};
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{Expr, LogicalPlan, Operator, lit};
+use datafusion::logical_expr::{Expr, ExprSchemable, LogicalPlan, Operator, lit};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
-use datafusion::sql::sqlparser::ast::{Expr as SQLExpr, ExprWithAlias};
+use datafusion::sql::sqlparser::ast::Expr as SQLExpr;
 use partwise_commit::{
     Coverage, Operation, PartitionColumn, PartitionSelector, Scope, TableSchema, partition_path,
 };
 use partwise_table::config::OverwriteMode;
 use partwise_table::{partition_scope, partition_value};
 
-use super::assign;
 use super::scope::condition;
+use super::{assign, fold};
 use crate::statement::PartitionItem;
 use crate::{Error, Result};
 
@@ -215,8 +215,9 @@ fn check_complete(
             (None, _) => {
                 return Err(Error::invalid(format!(
                     "PARTITION doesn't name {0}: add {0} (its values come from the query) or \
-                     {0} = constant",
-                    column.name
+                     {0} = constant{1}",
+                    column.name,
+                    as_scope(columns, named)
                 )));
             }
             (Some(Some(_)), Some(before)) => {
@@ -231,6 +232,28 @@ fn check_complete(
         }
     }
     Ok(())
+}
+
+/// How to say the constants that are there as a scope, which needs no other column named.
+fn as_scope(columns: &[PartitionColumn], named: &BTreeMap<usize, Option<ScalarValue>>) -> String {
+    let constants =
+        named.iter().filter_map(|(i, value)| Some((&columns[*i].name, value.as_ref()?)));
+    let lists: Vec<String> =
+        constants.map(|(name, value)| format!("{name} IN ({})", literal(value))).collect();
+    match lists.is_empty() {
+        true => String::new(),
+        false => format!(
+            "; or declare all that match as the scope of the write, PARTITION ({})",
+            lists.join(", ")
+        ),
+    }
+}
+
+fn literal(value: &ScalarValue) -> String {
+    match value.data_type() {
+        ty if ty.is_string() || ty.is_temporal() => format!("'{value}'"),
+        _ => value.to_string(),
+    }
 }
 
 /// Evaluates a constant to its column's type.
@@ -256,13 +279,23 @@ fn checked(
     Ok(value)
 }
 
+/// A literal is taken as what it can be exactly; what is computed goes by the rule for a query's
+/// columns.
 fn evaluate(state: &SessionState, sql: &SQLExpr, to: &DataType) -> Result<ScalarValue> {
-    let with_alias = ExprWithAlias { expr: sql.clone(), alias: None };
     let none = DFSchema::empty();
-    let expr = state.create_logical_expr_from_sql_expr(with_alias, &none)?;
-    if expr.is_volatile() {
-        return Err(Error::invalid("it answers differently each time it is asked"));
+    let expr = fold::planned(state, sql, &none)?;
+    let from = expr.get_type(&none)?;
+    if !assign::literal_expr(&expr) && from != *to && !assign::widens(&from, to) {
+        let (from, to) = (assign::type_name(&from), assign::type_name(to));
+        return Err(Error::invalid(format!("{sql} is computed, and {from}: {}", hint(&from, &to))));
     }
-    let given = assign::value_of(state.create_physical_expr(expr, &none)?.as_ref())?;
+    let given = fold::value(state, &fold::folded(state, expr, &none)?)?;
     assign::exact(&lit(given), to)
+}
+
+fn hint(from: &str, to: &str) -> String {
+    match from {
+        "BIGINT" | "DOUBLE" => "write a text or a date in quotes, '2024-01-15'".to_owned(),
+        _ => format!("CAST it AS {to}"),
+    }
 }

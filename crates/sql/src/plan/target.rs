@@ -28,8 +28,8 @@ pub(crate) struct PlannedWrite {
     pub outcome: Outcome,
     /// The table's name or path, as the statement gave it.
     pub target: String,
-    /// Where the table lies.
-    pub location: String,
+    /// The table itself.
+    pub table: Table,
     /// The table's partition columns.
     pub partition_columns: Vec<PartitionColumn>,
     /// The token the write carries.
@@ -53,11 +53,10 @@ impl PlannedWrite {
         spec.order = rows.order;
         let outcome = spec.outcome.clone();
         let token = spec.token.clone();
-        let location = table.location().display();
         let partition_columns = schema.partition_columns().to_vec();
         let overwrite = !matches!(spec.operation, partwise_commit::Operation::Append);
         let op = if overwrite { InsertOp::Overwrite } else { InsertOp::Append };
-        let provider = WriteTarget { table, schema, spec };
+        let provider = WriteTarget { table: table.clone(), schema, spec };
         let dml = DmlStatement::new(
             target.clone(),
             provider_as_source(Arc::new(provider)),
@@ -68,7 +67,7 @@ impl PlannedWrite {
             plan: LogicalPlan::Dml(dml),
             outcome,
             target: target.table().to_owned(),
-            location,
+            table,
             partition_columns,
             token,
         })

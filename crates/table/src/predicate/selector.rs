@@ -4,8 +4,10 @@ use std::sync::Arc;
 
 use arrow::array::{Array, BooleanArray, RecordBatch};
 use arrow::datatypes::SchemaRef;
+use arrow::util::display::array_value_to_string;
 use datafusion::common::cast::as_boolean_array;
-use datafusion::error::Result;
+use datafusion::common::exec_datafusion_err;
+use datafusion::error::{DataFusionError, Result};
 use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns, split_conjunction};
 use partwise_commit::{PartitionColumn, PartitionSelector, PartitionValue};
@@ -122,12 +124,37 @@ impl Conjunct {
         for (row, kept) in kept.iter_mut().enumerate().filter(|(_, kept)| **kept) {
             match truths(&self.expr, &batch.slice(row, 1)) {
                 Ok(answer) => *kept = answer.first().copied().unwrap_or(true),
-                Err(error) if self.exact && deepest => return Err(error),
+                Err(error) if self.exact && deepest => {
+                    return Err(failed(&self.expr, &batch.slice(row, 1), &error));
+                }
                 Err(_) => {}
             }
         }
         Ok(())
     }
+}
+
+/// One error that says all: the innermost is the one that is shown.
+fn failed(
+    expr: &Arc<dyn PhysicalExpr>,
+    row: &RecordBatch,
+    cause: &DataFusionError,
+) -> DataFusionError {
+    exec_datafusion_err!(
+        "{cause}, in {} for the partition {}; to leave that partition out, add a condition that is \
+         false for it",
+        render(expr),
+        described(row)
+    )
+}
+
+/// A row of partition values, `dt=2024-01-15, hr=7`.
+fn described(row: &RecordBatch) -> String {
+    let text = |array| array_value_to_string(array, 0).unwrap_or_else(|_| "?".to_owned());
+    let schema = row.schema();
+    let fields = schema.fields().iter().zip(row.columns());
+    let values = fields.map(|(field, array)| format!("{}={}", field.name(), text(array)));
+    values.collect::<Vec<_>>().join(", ")
 }
 
 /// For each row, whether the condition is true: neither false nor NULL.

@@ -85,7 +85,7 @@ mod transaction;
 
 pub use backend::FoundFile;
 pub use change::{Change, Coverage, IfExists, Operation, Reads, Scope};
-pub use commit::{PartitionAction, PartitionPreview, Preview, Restore, Restored, Stopped};
+pub use commit::{PartitionAction, PartitionPreview, Preview, Restore, Restored, Stopped, Undone};
 pub use decide::{Base, Decision, Touched, decide};
 pub use error::{Error, ErrorKind, Result};
 pub use history::HistoryEntry;

@@ -46,7 +46,7 @@ impl Table {
         &self.location
     }
 
-    async fn backend(&self) -> Result<Arc<dyn Backend>> {
+    pub(crate) async fn backend(&self) -> Result<Arc<dyn Backend>> {
         match &self.location {
             Location::Local { disk, dir } => {
                 let (disk, dir) = (Arc::clone(disk), dir.clone());

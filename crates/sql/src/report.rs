@@ -1,9 +1,9 @@
 //! What a write says afterwards.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use partwise_commit::{Committed, PartitionColumn, Token};
+use partwise_commit::{Committed, PartitionColumn, Token, Undone};
 use serde_json::{Value, json};
 
 /// A write that has happened: what the commit line and its JSON form are made from.
@@ -28,8 +28,10 @@ pub struct WriteReport {
 pub struct RestoredTo {
     /// The version whose content the table has again.
     pub version: u64,
-    /// The tokens of the writes that were taken back: their runs will be applied again.
-    pub taken_back: Vec<Token>,
+    /// What that means for the runs of jobs.
+    pub undone: Undone,
+    /// Whether the table was partitioned by other columns before.
+    pub relaid: bool,
 }
 
 /// Partitions that are spelled out in the commit line; beyond, they are counted.
@@ -58,18 +60,20 @@ impl WriteReport {
             parts.push(counted(done.files_added as u64, "file"));
             parts.push(bytes(done.bytes_added));
         }
-        parts.extend(self.taken_back());
+        parts.extend(self.undone());
         let restored =
             self.restored.as_ref().map(|to| format!("version {} restored, ", to.version));
         format!("version {}: {}{}", done.version, restored.unwrap_or_default(), parts.join(", "))
     }
 
-    /// `took back nightly run 7`: each job's runs once.
-    fn taken_back(&self) -> Option<String> {
-        let tokens = &self.restored.as_ref()?.taken_back;
-        let runs: BTreeSet<(&str, u64)> = tokens.iter().map(|t| (t.job.as_str(), t.run)).collect();
-        let runs: Vec<String> = runs.iter().map(|(job, run)| format!("{job} run {run}")).collect();
-        (!runs.is_empty()).then(|| format!("took back {}", runs.join(", ")))
+    /// `took back nightly run 7, brought back nightly run 6`.
+    fn undone(&self) -> impl Iterator<Item = String> {
+        let undone = self.restored.as_ref().map(|to| &to.undone);
+        let said = undone.map(|undone| {
+            [("took back", &undone.taken_back), ("brought back", &undone.brought_back)]
+        });
+        let said = said.into_iter().flatten().filter(|(_, tokens)| !tokens.is_empty());
+        said.map(|(words, tokens)| format!("{words} {}", runs(tokens)))
     }
 
     fn what(&self) -> String {
@@ -78,6 +82,9 @@ impl WriteReport {
         }
         if self.committed.existed {
             return "the partition exists, nothing changed".to_owned();
+        }
+        if self.restored.as_ref().is_some_and(|to| to.relaid) {
+            return self.relaid();
         }
         if self.partition_columns.is_empty() {
             return match self.committed.partitions.first() {
@@ -94,6 +101,20 @@ impl WriteReport {
             true => "no partition changed".to_owned(),
             false => said.join(", "),
         }
+    }
+
+    /// Partitions of before and after don't compare: `4 -> 12 rows, partitioned by k again`.
+    fn relaid(&self) -> String {
+        let changes = &self.committed.partitions;
+        let (before, after) = changes.iter().fold((0, 0), |(before, after), change| {
+            (before + change.rows_before, after + change.rows_after)
+        });
+        let names: Vec<&str> = self.partition_columns.iter().map(|c| c.name.as_str()).collect();
+        let layout = match names.is_empty() {
+            true => "not partitioned".to_owned(),
+            false => format!("partitioned by {}", names.join(", ")),
+        };
+        format!("{} -> {}, {layout} again", thousands(before), rows(after))
     }
 
     fn kind(&self, word: &str, before: bool, after: bool) -> Option<String> {
@@ -142,7 +163,8 @@ impl WriteReport {
             "version": done.version,
             "token": self.token,
             "restored_version": self.restored.as_ref().map(|to| to.version),
-            "taken_back": self.restored.as_ref().map(|to| &to.taken_back),
+            "taken_back": self.restored.as_ref().map(|to| &to.undone.taken_back),
+            "brought_back": self.restored.as_ref().map(|to| &to.undone.brought_back),
             "replayed": done.replayed,
             "count": done.rows_added,
             "rows_removed": done.rows_removed,
@@ -153,6 +175,23 @@ impl WriteReport {
             "seconds": self.elapsed.as_secs_f64(),
         })
     }
+}
+
+/// Each run once, `nightly run 7`; with its steps, where the first ones aren't among them.
+fn runs(tokens: &[Token]) -> String {
+    let mut steps: BTreeMap<(&str, u64), BTreeSet<u32>> = BTreeMap::new();
+    for token in tokens {
+        steps.entry((token.job.as_str(), token.run)).or_default().insert(token.step);
+    }
+    let said = steps.into_iter().map(|((job, run), steps)| match steps.contains(&0) {
+        true => format!("{job} run {run}"),
+        false => {
+            let list: Vec<String> = steps.iter().map(ToString::to_string).collect();
+            let s = if steps.len() == 1 { "" } else { "s" };
+            format!("step{s} {} of {job} run {run}", list.join(", "))
+        }
+    });
+    said.collect::<Vec<_>>().join(", ")
 }
 
 fn rows(n: u64) -> String {
@@ -250,6 +289,22 @@ mod tests {
             report(done).line(),
             "version 2: created 1 partition (pickup_month=2024-01: 0 -> 1 row), emptied 1 \
              partition (pickup_month=2024-03: 5 -> 0 rows), 0.42 s"
+        );
+    }
+
+    #[test]
+    fn a_restore_says_whose_runs_it_touched() {
+        let token = |job: &str, run, step| Token { job: job.into(), run, step, digest: "".into() };
+        let mut report = report(Committed { version: 5, ..Committed::default() });
+        let undone = Undone {
+            taken_back: vec![token("a", 2, 2), token("a", 2, 1), token("b", 1, 0)],
+            brought_back: vec![token("a", 1, 0), token("a", 1, 1)],
+        };
+        report.restored = Some(RestoredTo { version: 3, undone, relaid: false });
+        assert_eq!(
+            report.untimed_line(),
+            "version 5: version 3 restored, no partition changed, took back steps 1, 2 of a run 2, \
+             b run 1, brought back a run 1"
         );
     }
 

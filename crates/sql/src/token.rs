@@ -5,13 +5,17 @@ use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use datafusion::execution::context::SessionState;
-use partwise_commit::Token;
+use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::tokenizer::{Token as SqlToken, Tokenizer};
+use partwise_commit::{Committed, Token};
 use partwise_table::config::PartwiseConfig;
+use partwise_table::write::spec::Outcome;
 use sha2::{Digest, Sha256};
 
 use crate::Result;
 
-/// Counts each job's writes to each table in a run. Part of the session's configuration.
+/// Counts each job's writes to each table in a run: those that found nothing to do as well, so that a
+/// statement has its number whether or not the table was there. Part of the session's configuration.
 #[derive(Debug, Default)]
 pub(crate) struct Steps(Mutex<HashMap<Key, u32>>);
 
@@ -57,11 +61,32 @@ pub(crate) struct StatementText(pub String);
 pub(crate) fn next_token(state: &SessionState, table: &str) -> Result<Option<Token>> {
     let config = PartwiseConfig::of(state.config_options());
     let Some((job, run)) = config.job_run()? else { return Ok(None) };
-    let mut token = Token { job: job.to_owned(), run, step: 0, digest: digest(&text(state)) };
+    let mut token =
+        Token { job: job.to_owned(), run, step: 0, digest: statement_digest(&text(state)) };
     if let Some(steps) = state.config().get_extension::<Steps>() {
         token.step = steps.next(&Key::new(&token, table));
     }
     Ok(Some(token))
+}
+
+/// Where a write to `table` says what it committed: in a job's run it counts as a step then, however
+/// its plan is run.
+pub(crate) fn counted(state: &SessionState, token: &Token, table: &str) -> Outcome {
+    let Some(steps) = state.config().get_extension::<Steps>() else { return Outcome::default() };
+    let (token, table) = (token.clone(), table.to_owned());
+    Outcome::heard_by(move |_: &Committed| steps.advance(&token, &table))
+}
+
+/// Counts a write to `table` that found nothing to do.
+///
+/// # Errors
+/// A job without a run or the other way round.
+pub(crate) fn count_needless(state: &SessionState, table: &str) -> Result<()> {
+    let steps = state.config().get_extension::<Steps>();
+    if let (Some(token), Some(steps)) = (next_token(state, table)?, steps) {
+        steps.advance(&token, table);
+    }
+    Ok(())
 }
 
 /// The text of the statement being run; empty in a plan made without one.
@@ -69,14 +94,31 @@ pub(crate) fn text(state: &SessionState) -> String {
     state.config().get_extension::<StatementText>().map(|t| t.0.clone()).unwrap_or_default()
 }
 
-/// SHA-256 of a statement, its white space folded, in hexadecimal.
-pub(crate) fn digest(statement: &str) -> String {
-    let folded = statement.split_whitespace().collect::<Vec<_>>().join(" ");
+/// The digest of a statement. White space, comments and the case of words that aren't quoted don't
+/// count: they say nothing else.
+fn statement_digest(statement: &str) -> String {
+    digest(&words(statement).join(" "))
+}
+
+/// SHA-256 of a text, in hexadecimal.
+pub(crate) fn digest(said: &str) -> String {
     let mut text = String::with_capacity(64);
-    for byte in Sha256::digest(folded.as_bytes()) {
+    for byte in Sha256::digest(said.as_bytes()) {
         let _ = write!(text, "{byte:02x}");
     }
     text
+}
+
+fn words(statement: &str) -> Vec<String> {
+    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, statement).tokenize() else {
+        return statement.split_whitespace().map(str::to_owned).collect();
+    };
+    let said = tokens.into_iter().filter(|t| !matches!(t, SqlToken::Whitespace(_)));
+    said.map(|token| match token {
+        SqlToken::Word(word) if word.quote_style.is_none() => word.value.to_ascii_lowercase(),
+        other => other.to_string(),
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -84,9 +126,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_space_does_not_make_another_statement() {
-        assert_eq!(digest("SELECT  1\n"), digest("SELECT 1"));
-        assert_ne!(digest("SELECT 1"), digest("SELECT 2"));
+    fn what_says_nothing_else_makes_no_other_statement() {
+        let one = statement_digest("SELECT a, 'B' FROM t");
+        assert_eq!(statement_digest("select  A,\n'B' -- as ever\nFROM /* the */ T"), one);
+        for other in ["SELECT a, 'b' FROM t", "SELECT \"A\", 'B' FROM t", "SELECT a 'B' FROM t"] {
+            assert_ne!(statement_digest(other), one, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_statement_that_cannot_be_read_has_a_digest_too() {
+        assert_eq!(statement_digest("SELECT  'x"), statement_digest("SELECT 'x"));
     }
 
     #[test]

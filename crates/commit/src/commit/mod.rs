@@ -5,10 +5,12 @@
 //!                                              ^commit point      ^switch
 //! ```
 
+mod applied;
 mod difference;
 mod plan;
 mod preview;
 mod restore;
+mod undone;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,6 +21,7 @@ use plan::{Plan, Planned};
 pub use preview::{PartitionAction, PartitionPreview, Preview, Stopped};
 pub use restore::{Restore, Restored};
 pub(crate) use restore::{Restoring, restore, suffix_of};
+pub use undone::Undone;
 
 use crate::backend::{Backend, Hold, Logged, Staging};
 use crate::change::Change;

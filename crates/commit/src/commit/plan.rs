@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::applied::{older_step, replayed};
 use super::{Commit, describe, now_ms};
 use crate::backend::{Backend, Meta, Staging};
 use crate::change::Operation;
@@ -14,7 +15,6 @@ use crate::recover::{Head, settle};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::snapshot::{DataFile, Levels, Snapshot, counts, take_everything, take_for_commit};
 use crate::table::Table;
-use crate::token::{StepState, Token, standing};
 use crate::transaction::{Committed, RowCounter};
 use crate::{Error, Result};
 
@@ -53,9 +53,7 @@ impl Commit<'_> {
         warnings.extend_from_slice(&snapshot.warnings);
         let partitions = usize::try_from(base.totals.partitions).unwrap_or(usize::MAX);
         match self.decided(&base, &snapshot, &levels)? {
-            Decision::Replayed(version) => {
-                Ok(Planned::Nothing(Committed { version, replayed: true, ..Committed::default() }))
-            }
+            Decision::Replayed(version) => Ok(Planned::Nothing(replayed(version))),
             decision @ (Decision::Unchanged | Decision::Existed) => {
                 Ok(Planned::Nothing(Committed {
                     version: head.version(),
@@ -124,6 +122,10 @@ impl Commit<'_> {
             Some(meta) => meta.table.clone(),
             None => Meta::new(Default::default()).table,
         };
+        let older_step = match &self.change.token {
+            Some(token) => older_step(self.table, token, head).await?,
+            None => None,
+        };
         Ok(Base {
             shown: self.backend.shown(),
             table: id,
@@ -136,29 +138,10 @@ impl Commit<'_> {
             schema: (sets || head.schema.is_none()).then(|| self.recorded.clone()),
             schema_version: head.schema.as_ref().map(|(version, _)| *version),
             jobs: head.jobs(),
-            older_step: self.older_step(head).await?,
+            older_step,
             winner: head.record.as_deref().map(describe).unwrap_or_default(),
             totals,
         })
-    }
-
-    /// What an older run of the token's job wrote, from the log: only asked for a run below the
-    /// job's last.
-    async fn older_step(&self, head: &Head) -> Result<Option<StepState>> {
-        let Some(token) = &self.change.token else { return Ok(None) };
-        let jobs = head.jobs();
-        if jobs.get(&token.job).is_none_or(|last| token.run >= last.run) {
-            return Ok(None);
-        }
-        let same = |found: &Token| {
-            (&found.job, found.run, found.step) == (&token.job, token.run, token.step)
-        };
-        let records = self.table.records().await?;
-        let held = standing(&records).find(|record| record.token.as_ref().is_some_and(same));
-        Ok(held.and_then(|record| {
-            let digest = record.token.as_ref()?.digest.clone();
-            Some(StepState { digest, version: record.version })
-        }))
     }
 
     /// Totals before: partitions from the directories there are, where all were listed; the rest as

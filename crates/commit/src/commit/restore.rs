@@ -16,6 +16,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 
 use super::difference::{Difference, Origins, differences};
 use super::plan::{Plan, count_rows};
+use super::undone::Undone;
 use super::{bring_in, now_ms, outrun, unknown};
 use crate::backend::{Backend, Logged};
 use crate::keep;
@@ -26,7 +27,6 @@ use crate::snapshot::{
     AllPartitions, At, DataFile, Past, Snapshot, by_place, counts, take_at, take_for_commit,
 };
 use crate::table::Table;
-use crate::token::{Token, standing};
 use crate::transaction::{Committed, RowCounter, StagedFile, StagingHandle, Transaction};
 use crate::{Error, Result, decide::Touched, names};
 
@@ -63,12 +63,14 @@ impl Restore {
 }
 
 /// What a restore did.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Restored {
     /// The commit; of a table that was as at that version already, the version there was.
     pub committed: Committed,
-    /// The tokens it took back, newest first: their writes are applied when they run again.
-    pub tokens: Vec<Token>,
+    /// What it means for the runs of jobs.
+    pub undone: Undone,
+    /// The schema that the table has again.
+    pub schema: TableSchema,
 }
 
 /// Restores until no other writer comes in between.
@@ -109,7 +111,7 @@ pub(crate) struct Restoring<'a> {
 /// What one attempt comes to.
 enum Planned {
     Unchanged(Restored),
-    Write(Box<Plan>, Vec<Token>),
+    Write(Box<Plan>, Undone),
 }
 
 impl Restoring<'_> {
@@ -126,10 +128,10 @@ impl Restoring<'_> {
             Err(_) if self.moved_on(&head).await? => None,
             Err(error) => return Err(error),
         };
-        let (mut plan, tokens) = match planned {
+        let (mut plan, undone) = match planned {
             None => return Ok(None),
             Some(Planned::Unchanged(restored)) => return Ok(Some(restored)),
-            Some(Planned::Write(plan, tokens)) => (plan, tokens),
+            Some(Planned::Write(plan, undone)) => (plan, undone),
         };
         plan.warnings.append(&mut warnings);
         self.owned.store(false, Ordering::SeqCst);
@@ -138,11 +140,15 @@ impl Restoring<'_> {
         match logged? {
             Logged::Won => {
                 let committed = bring_in(Arc::clone(&self.backend), plan, retention, hold).await?;
-                Ok(Some(Restored { committed, tokens }))
+                Ok(Some(self.restored(committed, undone)))
             }
             Logged::Lost => Ok(None),
             Logged::Unknown(error) => Err(unknown(backend, error)),
         }
+    }
+
+    fn restored(&self, committed: Committed, undone: Undone) -> Restored {
+        Restored { committed, undone, schema: self.schema.clone() }
     }
 
     async fn moved_on(&self, head: &Head) -> Result<bool> {
@@ -173,15 +179,15 @@ impl Restoring<'_> {
             let changed = partitions.iter().map(|p| (p.rows_after, p.rows_before));
             changed.fold(rows, |rows, (after, before)| (rows + after).saturating_sub(before))
         });
-        let tokens = taken_back(&past, head);
+        let undone = Undone::of(&past, head);
         let record = self.record(head, &past, partitions, totals)?;
         let same_jobs = record.jobs == head.jobs();
         if record.partitions.is_empty() && record.schema.is_none() && same_jobs {
             let version = head.version();
             let committed = Committed { version, untouched, warnings, ..Committed::default() };
-            return Ok(Some(Planned::Unchanged(Restored { committed, tokens })));
+            return Ok(Some(Planned::Unchanged(self.restored(committed, undone))));
         }
-        Ok(Some(Planned::Write(Box::new(Plan { record, untouched, warnings }), tokens)))
+        Ok(Some(Planned::Write(Box::new(Plan { record, untouched, warnings }), undone)))
     }
 
     /// What another tool removed without a trace can't be brought back.
@@ -290,19 +296,6 @@ impl Restoring<'_> {
             totals,
         })
     }
-}
-
-/// The tokens of later versions that count so far, newest first.
-fn taken_back(past: &Past, head: &Head) -> Vec<Token> {
-    let mut outcome = head.outcome.clone().unwrap_or_default();
-    let mut later = Vec::new();
-    for record in past.later.iter().rev() {
-        if counts(&outcome) {
-            later.push(record.as_ref());
-        }
-        outcome = record.previous.clone().unwrap_or_default();
-    }
-    standing(later).filter_map(|record| record.token.clone()).collect()
 }
 
 /// What a brought back file is called after its name: what follows the first dot.

@@ -43,7 +43,7 @@ async fn a_bad_overwrite_is_undone(place: Place) -> Result<()> {
     let committed = restored.committed;
     assert_eq!((committed.version, committed.files_added, committed.rows_added), (4, 3, 4));
     assert_eq!((committed.rows_removed, committed.untouched), (2, 0));
-    assert!(committed.warnings.is_empty() && restored.tokens.is_empty());
+    assert!(committed.warnings.is_empty() && restored.undone == Undone::default());
     let record = &table.records().await?[0];
     assert_eq!((record.operation, record.restored), (RecordedOperation::Restore, Some(2)));
     assert_eq!((record.totals.partitions, record.totals.files), (2, 3));
@@ -164,7 +164,12 @@ async fn tokens_are_taken_back(place: Place) -> Result<()> {
     append(&table, "2", token(2, 0)).await?;
     append(&table, "3", token(2, 1)).await?;
     let restored = restore(&table, 1).await?;
-    assert_eq!(restored.tokens, [token(2, 1), token(2, 0)]);
+    assert_eq!(restored.undone.taken_back, [token(2, 1), token(2, 0)]);
+    assert!(restored.undone.brought_back.is_empty());
+    assert_eq!(table.applied(&token(1, 0)).await?.map(|done| done.version), Some(1));
+    assert_eq!(table.applied(&token(2, 0)).await?, None);
+    let edited = Token { digest: "e".into(), ..token(1, 0) };
+    assert_eq!(table.applied(&edited).await.unwrap_err().kind(), ErrorKind::Refused);
     assert!(append(&table, "1", token(1, 0)).await?.replayed);
     assert!(!append(&table, "2", token(2, 0)).await?.replayed);
     assert_eq!(content(&table).await?, rows(&[("a", &["1", "2"])]));
@@ -172,10 +177,12 @@ async fn tokens_are_taken_back(place: Place) -> Result<()> {
     // Nothing but the tokens differs: that is a commit too.
     write_with(&table, Operation::Append, &[], |c| c.token = Some(token(3, 0))).await?;
     let only = restore(&table, 5).await?;
-    assert_eq!((only.committed.version, only.tokens), (7, vec![token(3, 0)]));
+    assert_eq!((only.committed.version, only.undone.taken_back), (7, vec![token(3, 0)]));
     assert!(!append(&table, "3", token(3, 0)).await?.replayed);
     // What was taken back before isn't taken back again.
-    assert_eq!(restore(&table, 3).await?.tokens, [token(3, 0), token(2, 0)]);
+    let undone = restore(&table, 3).await?.undone;
+    assert_eq!(undone.taken_back, [token(3, 0), token(2, 0)]);
+    assert_eq!(undone.brought_back, [token(2, 0), token(2, 1)]);
     assert_eq!(content(&table).await?["p=a"], ["1", "2", "3"]);
     assert!(append(&table, "3", token(2, 1)).await?.replayed);
     Ok(())

@@ -23,6 +23,7 @@ use crate::plan::PlannedWrite;
 use crate::plan::columns::{Order, project};
 use crate::plan::create::check_columns;
 use crate::plan::spec::PartitionSpec;
+use crate::report::WriteReport;
 use crate::session::with_extension;
 use crate::token::{self, StatementText};
 use crate::{Error, ErrorKind, Result, path_table, run};
@@ -94,16 +95,51 @@ impl PartitionedWrite {
         let table = Table::new(self.location.clone());
         let there = table.describe().await?;
         if there.has_data && self.mode == SaveMode::ErrorIfExists {
-            return Err(self.exists());
+            return self.applied(&state, &table, started).await;
         }
         if there.has_data && self.mode == SaveMode::Ignore {
             let target = self.location.display();
+            token::count_needless(&state, &target)?;
             return Ok(Commit::skipped(&target, there.version, started.elapsed()));
         }
         let Plan { write, creates } = self.plan(&state, rows, &table, &there).await?;
         match run::write_now(&state, write, started).await {
             Ok(report) => report.try_into(),
             Err(error) => Err(self.unless_made(&table, creates, error).await),
+        }
+    }
+
+    /// Data that this very write has made, in this run of its job, is there by right.
+    async fn applied(
+        &self,
+        state: &SessionState,
+        table: &Table,
+        started: Instant,
+    ) -> Result<Commit> {
+        let Some(token) = self.token_of(state)? else { return Err(self.exists()) };
+        let Some(committed) = table.applied(&token).await? else { return Err(self.exists()) };
+        token::counted(state, &token, &self.location.display()).set(committed.clone());
+        let report = WriteReport {
+            target: self.location.display(),
+            committed,
+            partition_columns: vec![],
+            token: Some(token),
+            restored: None,
+            elapsed: started.elapsed(),
+        };
+        report.try_into()
+    }
+
+    /// The write's own token, or that of the session's job.
+    fn token_of(&self, state: &SessionState) -> Result<Option<Token>> {
+        let digest = token::digest(&token::text(state));
+        match &self.run {
+            Some(JobRun { job, run }) => {
+                let step = self.step.unwrap_or(0);
+                Ok(Some(Token { job: job.clone(), run: *run, step, digest }))
+            }
+            None => Ok(token::next_token(state, &self.location.display())?
+                .map(|token| Token { digest, ..token })),
         }
     }
 
@@ -219,13 +255,10 @@ impl PartitionedWrite {
     ) -> Result<WriteSpec> {
         let config = PartwiseConfig::of(state.config_options());
         let mut spec = WriteSpec::new(operation, &config);
-        spec.token = match &self.run {
-            Some(JobRun { job, run }) => {
-                let (step, digest) = (self.step.unwrap_or(0), token::digest(&token::text(state)));
-                Some(Token { job: job.clone(), run: *run, step, digest })
-            }
-            None => token::next_token(state, &self.location.display())?,
-        };
+        spec.token = self.token_of(state)?;
+        if let Some(token) = &spec.token {
+            spec.outcome = token::counted(state, token, &self.location.display());
+        }
         if let Some(share) = self.max_shrink {
             spec.max_shrink = (share < 1.0).then_some(share);
         }

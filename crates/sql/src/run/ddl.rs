@@ -41,7 +41,7 @@ pub async fn create_table(
     };
     plan::create::check_clauses(create)?;
     if create.if_not_exists && context.schema().is_of_session(name.table()) {
-        return Ok(Planned::Done(Some(format!("{name} exists, nothing was done"))));
+        return Ok(Planned::Needless(format!("{name} exists, nothing was done"), location));
     }
     check_name(context, create, &name)?;
     let takes_over = create.location.is_some() && create.query.is_none() && !create.or_replace;
@@ -52,7 +52,9 @@ pub async fn create_table(
         Created::Exists if create.location.is_some() => {
             take_over(context, state, create, &name, location).await
         }
-        Created::Exists => Ok(Planned::Done(Some(format!("{name} exists, nothing was done")))),
+        Created::Exists => {
+            Ok(Planned::Needless(format!("{name} exists, nothing was done"), location))
+        }
         Created::Filled(write) => {
             let then = create.location.as_ref().map(|_| Registration { name, location });
             Ok(Planned::Write(write, then))
@@ -119,8 +121,15 @@ async fn empty_table(
     change.lock_timeout = spec.lock_timeout;
     change.retention = spec.retention;
     change.statement = spec.statement;
+    change.token = spec.token;
     let committed = transaction.commit(change, &FooterRowCounter::new(state.runtime_env())).await?;
-    Ok(Planned::Done(Some(format!("version {}: {name} made, no rows yet", committed.version))))
+    let what = match committed.replayed {
+        true => "already made by this job and run, nothing changed".to_owned(),
+        false => format!("{name} made, no rows yet"),
+    };
+    let message = format!("version {}: {what}", committed.version);
+    spec.outcome.set(committed);
+    Ok(Planned::Done(Some(message)))
 }
 
 /// `CREATE TABLE .. LOCATION` without a query over what is there: taken over as declared.
@@ -148,8 +157,8 @@ async fn take_over(
     if let Some(schema) = &schema {
         plan::create::check_columns(schema)?;
     }
-    register(context, state, name, location, schema).await?;
-    Ok(Planned::Done(Some(format!("{name} is known in this session"))))
+    register(context, state, name, location.clone(), schema).await?;
+    Ok(Planned::Needless(format!("{name} is known in this session"), location))
 }
 
 /// `CREATE EXTERNAL TABLE`: ours for a directory of Parquet.
@@ -282,7 +291,7 @@ pub async fn drop_table(
         (Some(location), true) if purge => {
             refuse_link(name, &location)?;
             Table::new(location).purge().await?;
-            Ok(Planned::Done(None))
+            Ok(Planned::Done(Some(format!("{name} is dropped, its files and its log are deleted"))))
         }
         (Some(location), true) => Err(Error::invalid(format!(
             "dropping {name} deletes its files in {}: say DROP TABLE {name} PURGE",

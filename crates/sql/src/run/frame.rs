@@ -29,11 +29,11 @@ use datafusion::physical_plan::{
 };
 
 use super::ddl::Registration;
-use super::{Planned, creates_if_missing, execute, plan_named, run_write, state_of};
+use super::{Planned, creates_if_missing, execute, is_made, plan_named, run_write, state_of};
 use crate::execution::Execution;
 use crate::plan::PlannedWrite;
 use crate::statement::Statement;
-use crate::{Error, ErrorKind, PartwiseContext, Result};
+use crate::{Error, ErrorKind, PartwiseContext, Result, token};
 
 /// Plans a statement as a DataFrame; what gives no rows is run.
 pub(crate) async fn frame(
@@ -50,6 +50,10 @@ pub(crate) async fn frame(
         }
         Planned::Query { plan, state, .. } => Ok(DataFrame::new(*state, plan)),
         Planned::Batch(batch) => Ok(context.session().read_batch(batch)?),
+        Planned::Needless(_, location) => {
+            token::count_needless(&state, &location.display())?;
+            Ok(context.session().read_empty()?)
+        }
         Planned::Wrote(_) | Planned::Done(_) => Ok(context.session().read_empty()?),
     }
 }
@@ -103,8 +107,7 @@ impl Run {
             return Ok(false);
         }
         let state = state_of(&self.context, &self.sql);
-        let planned = plan_named(&self.context, &state, &self.statement, &self.sql).await?;
-        Ok(matches!(planned, Planned::Done(_)))
+        is_made(&self.context, &state, &self.statement, &self.sql).await
     }
 }
 

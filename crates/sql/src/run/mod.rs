@@ -10,7 +10,7 @@ use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
 use datafusion::sql::parser::Statement as DFStatement;
 use datafusion::sql::sqlparser::ast::{ObjectName, Statement as SQLStatement};
-use partwise_commit::Committed;
+use partwise_commit::{Committed, Location};
 
 use crate::execution::{Execution, Rows, ScanSummary};
 use crate::plan::PlannedWrite;
@@ -19,7 +19,7 @@ use crate::report::WriteReport;
 use crate::script::without_preview;
 use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Statement};
-use crate::token::{StatementText, Steps};
+use crate::token::{self, StatementText};
 use crate::{
     Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, lookup, missing,
     names, plan, scans, show,
@@ -46,6 +46,8 @@ enum Planned {
     Batch(RecordBatch),
     /// A write that has happened while it was planned: it has no rows of a query to wait for.
     Wrote(Box<WriteReport>),
+    /// A write to the table at a location that found nothing to do, with a message for the prompt.
+    Needless(String, Location),
     /// Done, with a message for the prompt.
     Done(Option<String>),
 }
@@ -71,17 +73,18 @@ pub(crate) async fn execute(
                 }
                 Err(error) => error,
             },
+            Ok(Planned::Needless(message, location)) => {
+                token::count_needless(&state, &location.display())?;
+                return Ok(Execution::Done(Some(message)));
+            }
             Ok(other) => match rows_of(context, other).await {
                 Err(error) => error,
                 done => return done,
             },
         };
-        if creates_if_missing(&statement)
-            && let Planned::Done(message) = plan_statement(context, &state, &statement, sql).await?
-        {
-            return Ok(Execution::Done(message));
-        }
-        if error.kind() != ErrorKind::Conflict || tries == CONFLICT_RETRIES {
+        let made =
+            creates_if_missing(&statement) && is_made(context, &state, &statement, sql).await?;
+        if !made && (error.kind() != ErrorKind::Conflict || tries == CONFLICT_RETRIES) {
             return Err(error);
         }
         tries += 1;
@@ -91,6 +94,17 @@ pub(crate) async fn execute(
 /// Whether it is fine if somebody else has made the table meanwhile.
 fn creates_if_missing(statement: &Statement) -> bool {
     matches!(statement, Statement::CreateTable(create) if create.if_not_exists)
+}
+
+/// Whether the table is there by now.
+async fn is_made(
+    context: &PartwiseContext,
+    state: &SessionState,
+    statement: &Statement,
+    sql: &str,
+) -> Result<bool> {
+    let planned = plan_statement(context, state, statement, sql).await?;
+    Ok(matches!(planned, Planned::Needless(..)))
 }
 
 fn state_of(context: &PartwiseContext, sql: &str) -> SessionState {
@@ -126,7 +140,10 @@ async fn plan_statement(
         Statement::Copy(copy) if plan::copy::is_ours(copy) => {
             Ok(match plan::copy::plan(state, copy).await? {
                 Some(write) => Planned::Write(Box::new(write), None),
-                None => Planned::Done(Some(format!("{} has data, left as it is", copy.target))),
+                None => Planned::Needless(
+                    format!("{} has data, left as it is", copy.target),
+                    Location::local(&copy.target),
+                ),
             })
         }
         Statement::Copy(copy) => {
@@ -170,7 +187,10 @@ async fn plan_insert(
     if let Ok(table) = lookup::ours(&name, &provider) {
         return Ok(match plan::insert::plan(state, insert, &name, table, None).await? {
             Some(write) => Planned::Write(Box::new(write), None),
-            None => Planned::Done(Some("the partition exists, nothing was done".to_owned())),
+            None => Planned::Needless(
+                "the partition exists, nothing was done".to_owned(),
+                table.table().location().clone(),
+            ),
         });
     }
     let memory = provider.as_ref().is::<datafusion::datasource::MemTable>();
@@ -215,7 +235,9 @@ async fn plan_explain(
     let plan = match inner {
         Planned::Write(write, _) => write.plan,
         Planned::Query { plan, .. } => plan,
-        Planned::Done(Some(message)) => return Ok(Planned::Done(Some(message))),
+        Planned::Needless(message, _) | Planned::Done(Some(message)) => {
+            return Ok(Planned::Done(Some(message)));
+        }
         _ => return Err(explain::no_plan()),
     };
     if explained.analyze && matches!(plan, LogicalPlan::Dml(_)) {
@@ -284,7 +306,9 @@ async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Executio
         }
         Planned::Wrote(report) => Ok(Execution::Wrote(report)),
         Planned::Done(message) => Ok(Execution::Done(message)),
-        Planned::Write(..) => Err(Error::new(ErrorKind::Internal, "a write is run, not read")),
+        Planned::Write(..) | Planned::Needless(..) => {
+            Err(Error::new(ErrorKind::Internal, "a write is run, not read"))
+        }
     }
 }
 
@@ -315,7 +339,7 @@ pub(crate) async fn write_now(
     })
 }
 
-/// Runs the physical plan of a write, and counts it where its session counts a job's steps.
+/// Runs the physical plan of a write, unless its job's run has applied it already.
 async fn run_write(
     plan: Arc<dyn ExecutionPlan>,
     task: Arc<TaskContext>,
@@ -324,15 +348,16 @@ async fn run_write(
     if scans::is_torn(&scans::tables_of(&write.plan)?) {
         return Err(torn());
     }
-    let steps = task.session_config().get_extension::<Steps>();
+    if let Some(token) = &write.token
+        && let Some(applied) = write.table.applied(token).await?
+    {
+        write.outcome.set(applied.clone());
+        return Ok(applied);
+    }
     let running = task.session_config().get_extension::<Running>();
     let _shown = running.map(|running| running.show(&plan));
     collect(plan, task).await?;
-    let committed = write.outcome.get().ok_or_else(|| {
+    write.outcome.get().ok_or_else(|| {
         Error::new(ErrorKind::Internal, "the write ended without saying what it committed")
-    })?;
-    if let (Some(token), Some(steps)) = (&write.token, steps) {
-        steps.advance(token, &write.location);
-    }
-    Ok(committed)
+    })
 }

@@ -2,14 +2,15 @@
 
 use std::time::Instant;
 
+use datafusion::common::ScalarValue;
 use datafusion::execution::context::SessionState;
 use partwise_commit::Restore as Wanted;
 use partwise_table::FooterRowCounter;
 use partwise_table::config::PartwiseConfig;
 
 use crate::report::{RestoredTo, WriteReport};
-use crate::statement::Restore;
-use crate::{Result, lookup, token};
+use crate::statement::{Restore, RestorePoint};
+use crate::{Error, Result, functions, lookup, token};
 
 /// Brings a table back to a version.
 ///
@@ -24,19 +25,29 @@ pub async fn restore(
     let provider = lookup::table(state, &name).await?;
     let table = lookup::ours(&restore.table, &provider)?;
     let config = PartwiseConfig::of(state.config_options());
+    let version = match &restore.to {
+        RestorePoint::Version(version) => *version,
+        RestorePoint::Time(text) => {
+            let point = functions::point_of(&ScalarValue::from(text.as_str()))
+                .map_err(|_| Error::invalid(format!("'{text}' is not a date and time")))?;
+            table.table().version_at(point).await?.version
+        }
+    };
     let wanted = Wanted {
         statement: token::text(state),
         lock_timeout: config.lock_timeout,
-        ..Wanted::to(restore.version)
+        ..Wanted::to(version)
     };
     let rows = FooterRowCounter::new(state.runtime_env());
     let done = table.table().restore(&wanted, &rows).await?;
+    let columns = done.schema.partition_columns().to_vec();
+    let relaid = columns != table.table_schema().partition_columns();
     Ok(WriteReport {
         target: name.table().to_owned(),
         committed: done.committed,
-        partition_columns: table.table_schema().partition_columns().to_vec(),
+        partition_columns: columns,
         token: None,
-        restored: Some(RestoredTo { version: restore.version, taken_back: done.tokens }),
+        restored: Some(RestoredTo { version, undone: done.undone, relaid }),
         elapsed: started.elapsed(),
     })
 }

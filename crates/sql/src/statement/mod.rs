@@ -13,7 +13,7 @@ mod restore;
 pub use create::CreateTable;
 pub use insert::{Insert, PartitionItem};
 pub use needless::Needless;
-pub use restore::Restore;
+pub use restore::{Restore, RestorePoint};
 
 use datafusion::sql::parser::{
     CopyToStatement, CreateExternalTable, DFParserBuilder, ExplainStatement, ResetStatement,

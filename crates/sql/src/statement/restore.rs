@@ -1,4 +1,4 @@
-//! `RESTORE TABLE t TO VERSION n`.
+//! `RESTORE TABLE t TO VERSION n`, `TO TIMESTAMP '..'`.
 
 use datafusion::sql::sqlparser::ast::ObjectName;
 use datafusion::sql::sqlparser::keywords::Keyword;
@@ -6,13 +6,22 @@ use datafusion::sql::sqlparser::parser::{Parser, ParserError};
 
 use super::is_word;
 
-/// `RESTORE [TABLE] t TO VERSION [AS OF] n`.
+/// `RESTORE [TABLE] t TO VERSION [AS OF] n`, or `TO TIMESTAMP [AS OF] '..'`.
 #[derive(Debug, Clone)]
 pub struct Restore {
     /// The table brought back.
     pub table: ObjectName,
-    /// The version it is brought back to.
-    pub version: u64,
+    /// What it is brought back to.
+    pub to: RestorePoint,
+}
+
+/// A version, or the one there was at a time.
+#[derive(Debug, Clone, PartialEq)]
+pub enum RestorePoint {
+    /// By its number.
+    Version(u64),
+    /// By a date and time as text, UTC unless it says another zone.
+    Time(String),
 }
 
 /// Parses a RESTORE.
@@ -21,10 +30,18 @@ pub fn parse(p: &mut Parser<'_>) -> Result<Restore, ParserError> {
     let _ = p.parse_keyword(Keyword::TABLE);
     let table = p.parse_object_name(false)?;
     p.expect_keyword(Keyword::TO)?;
-    if !is_word(p, "VERSION") {
-        return p.expected_ref("VERSION and its number after TO", p.peek_token_ref());
+    let by_time = p.parse_keyword(Keyword::TIMESTAMP);
+    if !by_time && !is_word(p, "VERSION") {
+        let expected = "VERSION and its number, or TIMESTAMP and a time, after TO";
+        return p.expected_ref(expected, p.peek_token_ref());
     }
-    p.next_token();
+    if !by_time {
+        p.next_token();
+    }
     let _ = p.parse_keywords(&[Keyword::AS, Keyword::OF]);
-    Ok(Restore { table, version: p.parse_literal_uint()? })
+    let to = match by_time {
+        true => RestorePoint::Time(p.parse_literal_string()?),
+        false => RestorePoint::Version(p.parse_literal_uint()?),
+    };
+    Ok(Restore { table, to })
 }

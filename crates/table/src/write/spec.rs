@@ -1,6 +1,7 @@
 //! What a write is to do: made by the statement layer, carried by the provider, read by the sink.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -110,23 +111,42 @@ impl WriteSpec {
 pub type Outcome = Told<Committed>;
 
 /// What a plan has to say to the statement layer once it has run. Clones share it.
-#[derive(Clone, Debug)]
-pub struct Told<T>(Arc<Mutex<Option<T>>>);
+#[derive(Clone)]
+pub struct Told<T> {
+    said: Arc<Mutex<Option<T>>>,
+    heard: Option<Hears<T>>,
+}
+
+type Hears<T> = Arc<dyn Fn(&T) + Send + Sync>;
 
 impl<T> Default for Told<T> {
     fn default() -> Self {
-        Self(Arc::default())
+        Self { said: Arc::default(), heard: None }
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Told<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Told").field(&self.said).finish()
     }
 }
 
 impl<T: Clone> Told<T> {
+    /// One whose every saying is passed on to `heard`, however the plan is run.
+    pub fn heard_by(heard: impl Fn(&T) + Send + Sync + 'static) -> Self {
+        Self { said: Arc::default(), heard: Some(Arc::new(heard)) }
+    }
+
     /// Says it; only the last counts.
     pub fn set(&self, what: T) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
+        if let Some(heard) = &self.heard {
+            heard(&what);
+        }
+        *self.said.lock().unwrap_or_else(PoisonError::into_inner) = Some(what);
     }
 
     /// What was said last; none before the plan has run to its end.
     pub fn get(&self) -> Option<T> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

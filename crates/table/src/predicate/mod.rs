@@ -12,11 +12,14 @@
 //! Guarantee: where the filter is true for a row, its relaxed form is true for the row's partition.
 //! A filter over partition columns alone relaxes to itself, so it is applied exactly.
 
+mod floats;
 mod relax;
 mod render;
+mod rows_only;
 mod scope;
 mod selector;
 
+pub(crate) use floats::{Conclusion, keeps_rows, sound};
 pub(crate) use relax::relax;
 pub(crate) use render::render;
 pub use scope::{partition_scope, scope_schema};

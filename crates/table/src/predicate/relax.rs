@@ -41,9 +41,9 @@ fn relax_signed(
 }
 
 /// AND or OR with its two sides.
-type Logical<'a> = (Operator, &'a Arc<dyn PhysicalExpr>, &'a Arc<dyn PhysicalExpr>);
+pub(super) type Logical<'a> = (Operator, &'a Arc<dyn PhysicalExpr>, &'a Arc<dyn PhysicalExpr>);
 
-fn as_logical(expr: &Arc<dyn PhysicalExpr>) -> Option<Logical<'_>> {
+pub(super) fn as_logical(expr: &Arc<dyn PhysicalExpr>) -> Option<Logical<'_>> {
     let binary = expr.downcast_ref::<BinaryExpr>()?;
     matches!(binary.op(), Operator::And | Operator::Or)
         .then(|| (*binary.op(), binary.left(), binary.right()))

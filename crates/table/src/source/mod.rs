@@ -42,6 +42,8 @@ use object_store::ObjectStore;
 use morsel::PartwiseMorselizer;
 use runtime::RuntimeFilter;
 
+use crate::predicate::{Conclusion, keeps_rows, sound};
+
 /// The Parquet source of one scan of a Partwise table.
 #[derive(Clone)]
 pub struct PartwiseSource {
@@ -66,6 +68,21 @@ impl PartwiseSource {
         &self.facts
     }
 
+    /// The Parquet source as it reads: with a filter of which statistics tell the truth.
+    fn sound(&self) -> Arc<dyn FileSource> {
+        let parquet = self.inner.downcast_ref::<ParquetSource>();
+        let (Some(parquet), Some(filter)) = (parquet, self.inner.filter()) else {
+            return Arc::clone(&self.inner);
+        };
+        // With a row filter, a limit is taken from row groups that match as a whole.
+        let conclusion = match parquet.table_parquet_options().global.pushdown_filters {
+            true => Conclusion::NoRowOrEvery,
+            false => Conclusion::NoRow,
+        };
+        let schema = self.inner.table_schema().table_schema();
+        Arc::new(parquet.with_predicate(sound(&filter, schema, conclusion)))
+    }
+
     fn wrap(&self, inner: Arc<dyn FileSource>) -> Arc<dyn FileSource> {
         Arc::new(Self { inner, ..self.clone() })
     }
@@ -78,7 +95,7 @@ impl FileSource for PartwiseSource {
         base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Arc<dyn FileOpener>> {
-        self.inner.create_file_opener(object_store, base_config, partition)
+        self.sound().create_file_opener(object_store, base_config, partition)
     }
 
     fn create_morselizer(
@@ -87,7 +104,7 @@ impl FileSource for PartwiseSource {
         base_config: &FileScanConfig,
         partition: usize,
     ) -> Result<Box<dyn Morselizer>> {
-        let inner = self.inner.create_morselizer(object_store, base_config, partition)?;
+        let inner = self.sound().create_morselizer(object_store, base_config, partition)?;
         let runtime = RuntimeFilter::new(self.inner.filter(), self.inner.table_schema());
         Ok(Box::new(PartwiseMorselizer::new(
             inner,
@@ -154,9 +171,16 @@ impl FileSource for PartwiseSource {
             let above = vec![PushedDown::No; filters.len()];
             return Ok(FilterPushdownPropagation::with_parent_pushdown_result(above));
         }
-        let pushed = self.inner.try_pushdown_filters(filters, config)?;
+        let late = config.execution.parquet.pushdown_filters;
+        let schema = self.inner.table_schema().table_schema();
+        let taken: Vec<bool> =
+            filters.iter().map(|filter| !late || keeps_rows(filter, schema)).collect();
+        let offered = filters.into_iter().zip(&taken).filter_map(|(f, taken)| taken.then_some(f));
+        let pushed = self.inner.try_pushdown_filters(offered.collect(), config)?;
+        let mut answers = pushed.filters.into_iter();
+        let answer = |taken: bool| taken.then(|| answers.next()).flatten();
         Ok(FilterPushdownPropagation {
-            filters: pushed.filters,
+            filters: taken.into_iter().map(answer).map(|a| a.unwrap_or(PushedDown::No)).collect(),
             updated_node: pushed.updated_node.map(|inner| self.wrap(inner)),
         })
     }

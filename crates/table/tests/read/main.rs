@@ -2,6 +2,7 @@
 
 mod explain;
 mod files;
+mod floats;
 mod insert;
 mod kit;
 mod provider;

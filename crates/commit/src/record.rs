@@ -50,6 +50,17 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Whether a file found with this identity may be the one that a record tells of: they agree in
+    /// all that both know. A record of an object store knows no entity tag, its upload being open.
+    pub(crate) fn agrees(&self, recorded: &Self) -> bool {
+        fn same<T: PartialEq>(a: Option<&T>, b: Option<&T>) -> bool {
+            a.zip(b).is_none_or(|(a, b)| a == b)
+        }
+        self.size == recorded.size
+            && same(self.modified_ns.as_ref(), recorded.modified_ns.as_ref())
+            && same(self.etag.as_ref(), recorded.etag.as_ref())
+    }
+
     /// The time of the last change, milliseconds since 1970, where this tells it.
     pub(crate) fn modified_ms(&self) -> Option<i64> {
         self.modified_ns.map(|ns| ns / 1_000_000)

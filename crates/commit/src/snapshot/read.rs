@@ -354,8 +354,7 @@ pub(super) async fn fill(
     }
     for file in snapshot.partitions.iter_mut().flat_map(|partition| &mut partition.files) {
         let told = known.get(names::split(&file.path).1);
-        if let Some((version, told)) =
-            told.filter(|(_, told)| told.identity.size == file.identity.size)
+        if let Some((version, told)) = told.filter(|(_, told)| file.identity.agrees(&told.identity))
         {
             file.version = Some(*version);
             file.rows = Some(told.rows);

@@ -5,11 +5,15 @@
 //!      |  PartitionPredicate
 //!      v
 //!   snapshot (only directories that can match)         one per scan
-//!      |  files, grouped for the tasks
+//!      |  FileBounds: files that their records rule out go
+//!      v
+//!   files, grouped for the tasks
+//!      |
 //!      v
 //!   DataSourceExec <- FileScanConfig <- PartwiseSource <- ParquetSource
 //! ```
 
+mod bounds;
 mod classify;
 mod files;
 mod plan;

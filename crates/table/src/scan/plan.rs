@@ -18,8 +18,9 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion_datasource::PartitionedFile;
-use partwise_commit::{AllPartitions, PartitionFiles, PartitionSelector, Snapshot};
+use partwise_commit::{AllPartitions, PartitionSelector, Snapshot};
 
+use super::bounds::may_match;
 use super::files::{balanced_groups, partitioned_files};
 use super::{CountTotals, FilterUse, classify};
 use crate::config::PartwiseConfig;
@@ -51,11 +52,12 @@ pub(crate) async fn plan_scan(
     let projection = projection.unwrap_or_else(|| (0..parts.schema.fields().len()).collect());
     if PartwiseConfig::of(session.config_options()).prune {
         let predicate = PartitionPredicate::new(parts.partition_columns(), &filters.all)?;
-        let scan = Scan { parts, session, predicate: Some(Arc::new(predicate)) };
+        let predicate = Some(Arc::new(predicate));
+        let scan = Scan { parts, session, predicate, filters: filters.all };
         return scan.plan(&projection, request.limit).await;
     }
     // Everything is read and the filters that were declared exact are asked above the scan.
-    let scan = Scan { parts, session, predicate: None };
+    let scan = Scan { parts, session, predicate: None, filters: Vec::new() };
     match conjunction_of(filters.exact) {
         None => scan.plan(&projection, request.limit).await,
         Some(filter) => filtered(&scan, &projection, filter).await,
@@ -125,6 +127,8 @@ struct Scan<'a> {
     session: &'a dyn Session,
     /// None where nothing is to be ruled out.
     predicate: Option<Arc<PartitionPredicate>>,
+    /// What files may be ruled out by.
+    filters: Vec<Arc<dyn PhysicalExpr>>,
 }
 
 impl Scan<'_> {
@@ -136,7 +140,6 @@ impl Scan<'_> {
         let snapshot = self.snapshot().await?;
         self.parts.check_schema(snapshot.version).await.map_err(external)?;
         let facts = self.facts(&snapshot).await?;
-        let statistics = self.statistics(&snapshot.partitions);
         self.parts.log.note(snapshot.version, &snapshot.warnings);
         let files = partitioned_files(
             &self.parts.table,
@@ -145,7 +148,10 @@ impl Scan<'_> {
         )?;
         let seen = self.seen(&files);
         self.parts.log.note_seen(seen.clone());
-        let source = self.source(Arc::new(ScanFacts { seen, ..facts }));
+        let files = self.not_ruled_out(files);
+        let statistics = self.statistics(&files);
+        let kept = Selected { selected: files.len(), ..facts.files };
+        let source = self.source(Arc::new(ScanFacts { seen, files: kept, ..facts }));
         let groups = balanced_groups(files, self.session.config().target_partitions());
         let config =
             FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
@@ -202,6 +208,17 @@ impl Scan<'_> {
         })
     }
 
+    /// Those whose records don't tell that no row of theirs matches.
+    fn not_ruled_out(&self, mut files: Vec<PartitionedFile>) -> Vec<PartitionedFile> {
+        let parts = self.parts;
+        let kept = may_match(&self.filters, &parts.schema, parts.partition_columns(), &files);
+        if let Some(kept) = kept {
+            let mut kept = kept.into_iter();
+            files.retain(|_| kept.next().unwrap_or(true));
+        }
+        files
+    }
+
     fn source(&self, facts: Arc<ScanFacts>) -> PartwiseSource {
         let runtime = self.session.runtime_env();
         let pruned = facts.partitions.total.unwrap_or(0).saturating_sub(facts.partitions.selected);
@@ -224,10 +241,10 @@ impl Scan<'_> {
     }
 
     /// Sizes for the planner's choices, never for answers: inexact.
-    fn statistics(&self, partitions: &[PartitionFiles]) -> Statistics {
-        let files = || partitions.iter().flat_map(|partition| &partition.files);
-        let rows: Option<u64> = files().map(|file| file.rows).sum();
-        let bytes: u64 = files().map(|file| file.identity.size).sum();
+    fn statistics(&self, files: &[PartitionedFile]) -> Statistics {
+        let found = || files.iter().filter_map(|file| file.extension::<ScanFile>());
+        let rows: Option<u64> = found().map(|file| file.data_file().rows).sum();
+        let bytes: u64 = found().map(ScanFile::size).sum();
         let inexact = |count: u64| Precision::Inexact(usize::try_from(count).unwrap_or(usize::MAX));
         let mut statistics = Statistics::new_unknown(self.parts.scan_schema.table_schema());
         statistics.num_rows = rows.map_or(Precision::Absent, inexact);

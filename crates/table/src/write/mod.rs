@@ -46,4 +46,5 @@ pub use plan::plan_write;
 pub use sink::PartitionSink;
 pub use spec::{Outcome, Told, WriteSpec};
 pub use staged_write::StagedWriteExec;
+pub(crate) use stats::stat_value;
 pub use types::{table_type, table_types};

@@ -27,6 +27,7 @@ use crate::{
 
 mod ddl;
 mod frame;
+mod prepared;
 mod preview;
 mod restore;
 
@@ -260,7 +261,7 @@ async fn plan_datafusion(
     let explains = matches!(&statement, DFStatement::Explain(_))
         || matches!(&statement, DFStatement::Statement(s) if matches!(s.as_ref(), SQLStatement::Explain { .. }));
     let state = if explains { explain::counting(state) } else { state.clone() };
-    let plan = names::plan(&state, statement).await?;
+    let plan = prepared::filled_in(context, names::plan(&state, statement).await?).await?;
     if sets_token(&plan) {
         context.steps().restart();
     }

@@ -41,11 +41,14 @@ pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
     }
 }
 
-/// A field that one side lacks is NULL or left out; those in common must widen.
+/// A field that one side lacks is NULL or left out; those in common must widen. Inside a struct a
+/// name that differs in case only would be read as one that is lacking.
 fn struct_widens(from: &Fields, to: &Fields) -> bool {
-    from.iter().all(|field| {
-        let target = to.iter().find(|target| target.name() == field.name());
-        target.is_none_or(|target| widens(field.data_type(), target.data_type()))
+    from.iter().all(|field| match to.iter().find(|target| same_name(target.name(), field.name())) {
+        None => true,
+        Some(target) => {
+            target.name() == field.name() && widens(field.data_type(), target.data_type())
+        }
     })
 }
 
@@ -167,6 +170,7 @@ fn common_struct(a: &Fields, b: &Fields) -> Option<Fields> {
     for field in b {
         match fields.iter_mut().find(|known| same_name(known.name(), field.name())) {
             None => fields.push(field.as_ref().clone()),
+            Some(known) if known.name() != field.name() => return None,
             Some(known) => {
                 let data_type = common_type(known.data_type(), field.data_type())?;
                 *known = known.clone().with_data_type(data_type);
@@ -215,5 +219,22 @@ mod tests {
         assert_eq!(common_type(&Decimal128(10, 2), &Decimal128(9, 4)), Some(Decimal128(12, 4)));
         assert_eq!(common_type(&Int64, &Utf8), None);
         assert_eq!(common_type(&Int64, &Float64), None);
+    }
+
+    #[test]
+    fn structs_meet_in_the_fields_of_both_unless_names_differ_in_case() {
+        use DataType::*;
+        let of = |fields: &[(&str, DataType)]| {
+            let field = |(name, ty): &(&str, DataType)| Field::new(*name, ty.clone(), true);
+            Struct(fields.iter().map(field).collect())
+        };
+        let one = of(&[("b", Utf8), ("a", Int32)]);
+        let more = of(&[("a", Int64), ("c", Int32)]);
+        let both = of(&[("b", Utf8), ("a", Int64), ("c", Int32)]);
+        assert_eq!(common_type(&one, &more), Some(both.clone()));
+        assert!(widens(&one, &both) && widens(&more, &both));
+        let shouted = of(&[("B", Utf8)]);
+        assert_eq!(common_type(&one, &shouted), None);
+        assert!(!widens(&shouted, &one));
     }
 }

@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use datafusion::common::ScalarValue;
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::expressions::{
     BinaryExpr, CastExpr, Column, InListExpr, IsNotNullExpr, IsNullExpr, LikeExpr, Literal, NotExpr,
 };
+use datafusion::physical_expr::{PhysicalExpr, ScalarFunctionExpr};
 use datafusion::physical_expr_common::physical_expr::fmt_sql;
 
 /// The predicate as text: `pickup_date = 2024-01-15 AND borough IN ('Bronx', 'Queens')`.
@@ -22,15 +22,18 @@ pub(crate) fn render(expr: &Arc<dyn PhysicalExpr>) -> String {
     } else if let Some(not) = expr.downcast_ref::<NotExpr>() {
         format!("NOT ({})", render(not.arg()))
     } else if let Some(test) = expr.downcast_ref::<IsNullExpr>() {
-        format!("{} IS NULL", render(test.arg()))
+        format!("{} IS NULL", tight(test.arg()))
     } else if let Some(test) = expr.downcast_ref::<IsNotNullExpr>() {
-        format!("{} IS NOT NULL", render(test.arg()))
+        format!("{} IS NOT NULL", tight(test.arg()))
     } else if let Some(list) = expr.downcast_ref::<InListExpr>() {
         in_list(list)
     } else if let Some(like) = expr.downcast_ref::<LikeExpr>() {
         pattern(like)
     } else if let Some(cast) = expr.downcast_ref::<CastExpr>() {
         format!("CAST({} AS {})", render(cast.expr()), cast.cast_type())
+    } else if let Some(call) = expr.downcast_ref::<ScalarFunctionExpr>() {
+        let args: Vec<String> = call.args().iter().map(render).collect();
+        format!("{}({})", call.name(), args.join(", "))
     } else {
         fmt_sql(expr.as_ref()).to_string()
     }
@@ -43,6 +46,15 @@ fn operand(parent: &BinaryExpr, left: bool) -> String {
     let loose = side
         .downcast_ref::<BinaryExpr>()
         .is_some_and(|child| child.op().precedence() < parent.op().precedence());
+    if loose { format!("({text})") } else { text }
+}
+
+/// In parentheses unless it is one word or call.
+fn tight(expr: &Arc<dyn PhysicalExpr>) -> String {
+    let text = render(expr);
+    let loose = expr.downcast_ref::<BinaryExpr>().is_some()
+        || expr.downcast_ref::<InListExpr>().is_some()
+        || expr.downcast_ref::<LikeExpr>().is_some();
     if loose { format!("({text})") } else { text }
 }
 

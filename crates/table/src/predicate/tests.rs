@@ -139,6 +139,8 @@ fn constants_are_printed_plainly() {
             "t >= TIMESTAMP '2024-01-15 10:00:00'",
             "n < 1.50",
             "(s = 'a' OR s LIKE 'b%') AND d IS NOT NULL",
+            "(s = 'a') IS NULL",
+            "substr(s, 1, 2) = 'a'''",
         ],
     );
     assert_eq!(
@@ -150,6 +152,8 @@ fn constants_are_printed_plainly() {
             "n < 1.50",
             "s = 'a' OR s LIKE 'b%'",
             "d IS NOT NULL",
+            "(s = 'a') IS NULL",
+            "substr(s, 1, 2) = 'a'''",
         ]
     );
 }

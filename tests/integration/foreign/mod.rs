@@ -1,4 +1,8 @@
-//! A Hive tree made by another tool: opened and pruned without a log, and looked at anew.
+//! Hive trees made by other tools: opened and pruned without a log, and looked at anew.
+
+mod explain;
+mod nulls;
+mod shapes;
 
 use crate::support::Folder;
 use crate::support::python::{python, run_python};

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use super::{Gave, Pair};
+use super::Pair;
+use crate::support::session::Gave;
 use crate::support::tree::data_files;
 
 /// Five files: three in partition 1, one in 2, one without a value in 3.

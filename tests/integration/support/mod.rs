@@ -1,6 +1,7 @@
 //! What the tests share: a folder with a lake, the binary in it, a small quarter, Python.
 
 pub mod job;
+pub mod pair;
 pub mod python;
 pub mod session;
 pub mod tmux;

@@ -12,6 +12,7 @@ use crate::partition::{PartitionColumn, PartitionKey};
 use crate::record::{AddedFile, FORMAT, Identity, Outcome, Record, TransactionId, Upload};
 use crate::snapshot::DataFile;
 use crate::table::OpenFile;
+use crate::vacuum::Waste;
 use crate::{Error, Result};
 
 /// One table's place. Paths are relative to the table, `/` between names, empty for the table
@@ -72,6 +73,14 @@ pub(crate) trait Backend: Send + Sync {
     async fn tidy(&self);
     /// Removes directory and log.
     async fn purge(&self) -> Result<()>;
+    /// The retained files of a version, by their paths relative to the table, and their bytes.
+    async fn retained_files(&self, version: u64) -> Result<Vec<(String, u64)>>;
+    /// What is staged by writers that are gone, but for the transaction `pending`, and what crashes
+    /// left in or beside the log folder. On a store a writer is gone that has written nothing since
+    /// `oldest`, milliseconds since 1970.
+    async fn leftovers(&self, oldest: i64, pending: Option<&TransactionId>) -> Result<Vec<Waste>>;
+    /// Removes one thing that a vacuum found.
+    async fn remove_waste(&self, waste: &Waste) -> Result<()>;
 }
 
 /// Where a transaction's files are written.

@@ -72,7 +72,7 @@ pub(crate) async fn house(
     newest: &Record,
     retention: Duration,
 ) -> Result<()> {
-    let oldest = now_ms()?.saturating_sub(i64::try_from(retention.as_millis()).unwrap_or(i64::MAX));
+    let oldest = oldest_kept(retention)?;
     let retained = backend.retained_versions().await?;
     let mut kept = Vec::with_capacity(retained.len());
     for (looks, version) in looked_at(&retained, newest.version) {
@@ -85,7 +85,16 @@ pub(crate) async fn house(
             _ => kept.push(version),
         }
     }
-    trim(backend, newest, oldest, &kept).await
+    for version in expired_records(backend, newest, oldest, &kept).await? {
+        backend.trim_record(version).await?;
+    }
+    Ok(())
+}
+
+/// The time before which everything is older than `retention`, milliseconds since 1970.
+pub(crate) fn oldest_kept(retention: Duration) -> Result<i64> {
+    let retention = i64::try_from(retention.as_millis()).unwrap_or(i64::MAX);
+    Ok(now_ms()?.saturating_sub(retention))
 }
 
 /// Whether the record of each retained version is looked at, beside the oldest: a few in turn, so
@@ -99,9 +108,15 @@ fn looked_at(retained: &[u64], turn: u64) -> impl Iterator<Item = (bool, u64)> {
         .map(move |(index, version)| ((index + count - first) % count < LOOKS as u64, *version))
 }
 
-/// A record goes once the one after it is older than the retention: until then it was the newest at
-/// some time within. The schema of the oldest one that stays is kept too.
-async fn trim(backend: &dyn Backend, newest: &Record, oldest: i64, retained: &[u64]) -> Result<()> {
+/// The records to trim. One goes once the one after it is older than the retention: until then it
+/// was the newest at some time within. The schema of the oldest one that stays is kept too, and
+/// those that `retained` files belong to.
+pub(crate) async fn expired_records(
+    backend: &dyn Backend,
+    newest: &Record,
+    oldest: i64,
+    retained: &[u64],
+) -> Result<Vec<u64>> {
     let mut schemas = vec![schema_version(newest)];
     let versions = backend.record_versions().await?;
     let stubs = count_stubs(backend, &versions).await?;
@@ -117,12 +132,8 @@ async fn trim(backend: &dyn Backend, newest: &Record, oldest: i64, retained: &[u
         expired.extend(last.replace(record).map(|record| record.version));
     }
     schemas.extend(last.map(|last| schema_version(&last)));
-    for version in expired {
-        if !schemas.contains(&Some(version)) && !retained.contains(&version) {
-            backend.trim_record(version).await?;
-        }
-    }
-    Ok(())
+    expired.retain(|version| !schemas.contains(&Some(*version)) && !retained.contains(version));
+    Ok(expired)
 }
 
 /// The newest version up to a record that set the schema.

@@ -32,7 +32,7 @@
 //! | `decide` | change, state and files to a record: pure |
 //! | `snapshot` | listing, records and outcome to the files of any version; the walk is pure |
 //! | `history` | what each version did |
-//! | `recover`, `commit`, `keep` | the order of the steps, over either kind of place |
+//! | `recover`, `commit`, `keep`, `vacuum` | the order of the steps, over either kind of place |
 //! | `local`, `store` | the steps on a local disk and on an object store |
 //!
 //! # Guarantees
@@ -55,6 +55,8 @@
 //!
 //! - On a store, another tool can slip in between the identity check of an object and its delete:
 //!   there is no conditional delete.
+//! - On a store, the upload that was being started when its writer died stays open where no vacuum
+//!   knows of it. It holds nothing; a rule of the bucket for open uploads ends it.
 //! - On a local disk a file that a restore brings back is a second name of the retained one: a tool
 //!   that changes files in place changes both.
 //! - What another tool removed without a commit after it can't be told or brought back.
@@ -82,6 +84,7 @@ mod store;
 mod table;
 mod token;
 mod transaction;
+mod vacuum;
 
 pub use backend::FoundFile;
 pub use change::{Change, Coverage, IfExists, Operation, Reads, Scope};
@@ -111,3 +114,4 @@ pub use token::{JobState, StepState, Token};
 pub use transaction::{
     Committed, PartitionChange, RowCounter, StagedFile, StagedWriter, StagingHandle, Transaction,
 };
+pub use vacuum::{Vacuum, Vacuumed, Waste, WasteKind};

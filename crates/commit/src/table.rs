@@ -24,6 +24,7 @@ use crate::snapshot::{
 };
 use crate::store::{StoreFile, StoreTable};
 use crate::transaction::{RowCounter, Transaction};
+use crate::vacuum::{Vacuum, Vacuumed};
 use crate::{Error, ErrorKind, Result};
 
 /// How long a removal waits for a writer.
@@ -190,6 +191,16 @@ impl Table {
         history(self.backend().await?.as_ref()).await
     }
 
+    /// Removes what is older than the retention and what crashes left, or says what it would
+    /// remove. Commits do the same by the way, but for uploads on a store that are left open.
+    ///
+    /// # Errors
+    /// `Busy` where other writers keep the table for longer than the vacuum waits; `Unavailable`
+    /// where the place can't be read. What can't be removed is a warning.
+    pub async fn vacuum(&self, vacuum: &Vacuum) -> Result<Vacuumed> {
+        vacuum.run(self.backend().await?.as_ref()).await
+    }
+
     /// Removes the table: its directory with everything in it, and its log folder.
     pub async fn purge(&self) -> Result<()> {
         let backend = self.backend().await?;
@@ -351,6 +362,8 @@ mod tests {
         let to = Restore::to(1);
         sent(table.restore(&to, rows));
         sent(table.purge());
+        let vacuum = Vacuum::default();
+        sent(table.vacuum(&vacuum));
         sent(transactions.0.commit(change, rows));
         sent(transactions.1.abort());
         sent(staging.0.create(staging.1, "parquet"));

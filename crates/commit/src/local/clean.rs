@@ -183,7 +183,7 @@ impl LocalTable {
 }
 
 /// Whether a directory wasn't removed because something is in it, or because it is a link.
-fn is_not_empty(error: &io::Error) -> bool {
+pub(super) fn is_not_empty(error: &io::Error) -> bool {
     use rustix::io::Errno;
     let kept = [Errno::NOTEMPTY, Errno::EXIST, Errno::NOTDIR, Errno::BUSY];
     kept.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))

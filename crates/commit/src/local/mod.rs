@@ -21,6 +21,7 @@ mod purge;
 mod staging;
 mod survey;
 mod swap;
+mod vacuum;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +40,7 @@ use crate::partition::PartitionColumn;
 use crate::record::{Outcome, Record, TransactionId};
 use crate::snapshot::DataFile;
 use crate::table::OpenFile;
+use crate::vacuum::Waste;
 use crate::{Error, Result};
 
 /// Runs file work where it may block.
@@ -170,6 +172,21 @@ impl Backend for LocalTable {
         let table = self.clone();
         // What can't be tidied now is swept by the next writer.
         let _ = blocking(move || {
+    async fn retained_files(&self, version: u64) -> Result<Vec<(String, u64)>> {
+        let table = self.clone();
+        blocking(move || table.files_of_retained(version)).await
+    }
+
+    async fn leftovers(&self, _oldest: i64, pending: Option<&TransactionId>) -> Result<Vec<Waste>> {
+        let (table, pending) = (self.clone(), pending.cloned());
+        blocking(move || table.find_leftovers(pending.as_ref())).await
+    }
+
+    async fn remove_waste(&self, waste: &Waste) -> Result<()> {
+        let (table, waste) = (self.clone(), waste.clone());
+        blocking(move || table.remove_one(&waste)).await
+    }
+
             table.remove_empty_log();
             Ok(())
         })

@@ -83,7 +83,8 @@ impl LocalTable {
         swept.filter_map(|swept| swept.err().map(|error| error.to_string())).collect()
     }
 
-    fn sweep_one(&self, dir: &Path) -> Result<()> {
+    /// Removes one staging folder, if its writer is dead.
+    pub(super) fn sweep_one(&self, dir: &Path) -> Result<()> {
         let path = dir.join(names::LOCK);
         match self.disk.try_lock(&path, &holder("sweeping")) {
             Ok(Some(_lock)) => self.remove_own_tree(dir),

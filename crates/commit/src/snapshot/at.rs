@@ -255,17 +255,16 @@ async fn refuse_removed(
     files: &WalkedFiles,
 ) -> Result<()> {
     let needed: HashSet<u64> = files.values().filter_map(|file| file.retained).collect();
-    if needed.is_empty() {
-        return Ok(());
-    }
-    let there = backend.retained_versions().await?;
-    match needed.into_iter().filter(|version| !there.contains(version)).max() {
-        None => Ok(()),
-        Some(gone) => {
-            let oldest = past.later.iter().find(|record| record.version == gone);
-            Err(too_old(backend, at, oldest.unwrap_or(&past.own)).await)
+    let mut gone = None;
+    for version in needed {
+        // A store may show the folder of a version for a while when its files are gone.
+        if backend.retained_files(version).await?.is_empty() {
+            gone = gone.max(Some(version));
         }
     }
+    let Some(gone) = gone else { return Ok(()) };
+    let oldest = past.later.iter().find(|record| record.version == gone);
+    Err(too_old(backend, at, oldest.unwrap_or(&past.own)).await)
 }
 
 async fn too_old(backend: &dyn Backend, at: At, oldest: &Record) -> Error {

@@ -14,6 +14,7 @@ mod log;
 mod open;
 mod publish;
 mod staging;
+mod vacuum;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,6 +33,7 @@ use crate::partition::PartitionColumn;
 use crate::record::{Outcome, Record, TransactionId};
 use crate::snapshot::DataFile;
 use crate::table::OpenFile;
+use crate::vacuum::Waste;
 
 /// How many requests run at once.
 const REQUESTS_AT_ONCE: usize = 16;
@@ -130,6 +132,18 @@ impl Backend for StoreTable {
 
     async fn trim_record(&self, version: u64) -> Result<()> {
         self.replace_by_stub(version).await
+    }
+
+    async fn retained_files(&self, version: u64) -> Result<Vec<(String, u64)>> {
+        self.files_of_retained(version).await
+    }
+
+    async fn leftovers(&self, oldest: i64, pending: Option<&TransactionId>) -> Result<Vec<Waste>> {
+        self.find_leftovers(oldest, pending).await
+    }
+
+    async fn remove_waste(&self, waste: &Waste) -> Result<()> {
+        self.remove_one(waste).await
     }
 
     async fn tidy(&self) {}

@@ -115,7 +115,7 @@ impl StoreTable {
 }
 
 /// Whether a store says that it knows no such upload: completed, aborted, or swept.
-fn no_such_upload(error: &object_store::Error) -> bool {
+pub(super) fn no_such_upload(error: &object_store::Error) -> bool {
     let text = || error.to_string().to_ascii_lowercase();
     matches!(error, object_store::Error::NotFound { .. })
         || text().contains("nosuchupload")

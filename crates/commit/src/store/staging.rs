@@ -7,10 +7,11 @@ use bytes::{Bytes, BytesMut};
 use futures::future::join_all;
 use object_store::PutPayload;
 use object_store::path::Path as StorePath;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
 use super::keys::StoreTable;
+use super::publish::no_such_upload;
 use crate::backend::{StagedBytes, StagedPlace, StagedSink, Staging, to_json};
 use crate::decide::directory_for;
 use crate::partition::PartitionColumn;
@@ -36,11 +37,11 @@ struct Shared {
 }
 
 /// What the staging folder says about an open upload, for whoever cleans up after a crash.
-#[derive(Serialize)]
-struct OpenUpload<'a> {
+#[derive(Serialize, Deserialize)]
+pub(super) struct OpenUpload {
     format: u32,
-    key: &'a str,
-    upload: &'a str,
+    pub(super) key: String,
+    pub(super) upload: String,
 }
 
 impl StoreTable {
@@ -99,7 +100,8 @@ impl Staging for StoreStaging {
         let upload = upload.map_err(|error| Error::store("start an upload of", &key, error))?;
         let started = (key.clone(), upload.clone());
         shared.uploads.lock().unwrap_or_else(PoisonError::into_inner).push(started);
-        let open = OpenUpload { format: FORMAT, key: key.as_ref(), upload: &upload };
+        let open =
+            OpenUpload { format: FORMAT, key: key.as_ref().to_string(), upload: upload.clone() };
         let note = shared.table.staging(&shared.txn)?;
         let note = super::keys::parse(&format!("{note}/{}.json", place.name))?;
         shared.table.create(&note, to_json(&open)?).await?;
@@ -153,9 +155,24 @@ impl StoreSink {
         let store = &self.shared.table.store;
         let n = self.parts.len();
         let put = store.put_part(&self.key, &self.upload, n, PutPayload::from(part)).await;
-        let put = put.map_err(|error| Error::store("upload a part of", &self.key, error))?;
+        let put = put.map_err(|error| self.failed(error))?;
         self.parts.push(put.content_id);
         Ok(())
+    }
+}
+
+impl StoreSink {
+    /// An upload that somebody ended takes no more parts: nothing of it is anywhere.
+    fn failed(&self, error: object_store::Error) -> Error {
+        if !no_such_upload(&error) {
+            return Error::store("upload a part of", &self.key, error);
+        }
+        Error::conflict(format!(
+            "the upload of {} was ended by a VACUUM, or by a rule of the bucket for uploads that \
+             are left open: nothing is written; run the statement again",
+            self.key
+        ))
+        .with_source(error)
     }
 }
 

@@ -22,6 +22,10 @@ pub(crate) trait Backend: Send + Sync {
     /// The table as named in messages.
     fn shown(&self) -> String;
 
+    /// What writing has found out about the place that its user should know.
+    fn found_out(&self) -> Option<String> {
+        None
+    }
     /// What ties directory and log together, and the published version.
     async fn look(&self) -> Result<Look>;
     /// The record of a version, if there is one.
@@ -69,10 +73,6 @@ pub(crate) trait Backend: Send + Sync {
     async fn retained_versions(&self) -> Result<Vec<u64>>;
     /// Removes a version's record, or what can be removed of it.
     async fn trim_record(&self, version: u64) -> Result<()>;
-    /// Removes traces of a write that changed nothing in a place without a log.
-    async fn tidy(&self);
-    /// Removes directory and log.
-    async fn purge(&self) -> Result<()>;
     /// The retained files of a version, by their paths relative to the table, and their bytes.
     async fn retained_files(&self, version: u64) -> Result<Vec<(String, u64)>>;
     /// What is staged by writers that are gone, but for the transaction `pending`, and what crashes
@@ -81,6 +81,10 @@ pub(crate) trait Backend: Send + Sync {
     async fn leftovers(&self, oldest: i64, pending: Option<&TransactionId>) -> Result<Vec<Waste>>;
     /// Removes one thing that a vacuum found.
     async fn remove_waste(&self, waste: &Waste) -> Result<()>;
+    /// Removes traces of a write that changed nothing in a place without a log.
+    async fn tidy(&self);
+    /// Removes directory and log.
+    async fn purge(&self) -> Result<()>;
 }
 
 /// Where a transaction's files are written.

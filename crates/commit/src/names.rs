@@ -39,6 +39,11 @@ pub(crate) const RETAINED: &str = "retained";
 pub(crate) const NEW_RECORD: &str = "record.json";
 /// Ends the name of a file of the log folder that is written to take the place of another.
 pub(crate) const NEW: &str = ".new";
+/// The hidden name of a file that is being copied to another file system.
+pub(crate) fn copying(name: &str) -> String {
+    format!(".{name}{NEW}")
+}
+
 /// Where a dropped table's directory waits inside its log folder.
 pub(crate) const PURGED: &str = "purged";
 

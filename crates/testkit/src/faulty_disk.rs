@@ -1,73 +1,69 @@
-//! A disk that fails at its k-th call, and never syncs: what a crash of the process leaves.
+//! A disk that fails at chosen calls, and never syncs: what a crash of the process leaves.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use partwise_commit::{Disk, DiskEntry, DiskLock, DiskMetadata, DiskReader, DiskWriter, LocalDisk};
+use rustix::io::Errno;
 
-/// What happens at the k-th call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// That call and all after it fail: the process is gone.
-    Stop,
-    /// That call alone fails.
-    Error,
-}
-
-#[derive(Debug)]
-struct Plan {
-    fault: Fault,
-    at: usize,
-    /// Stops at the n-th call of a name instead, and whether that is done.
-    named: Option<(&'static str, usize, bool)>,
-    /// The calls so far, by name.
-    calls: Vec<&'static str>,
-}
+use crate::faults::{Fault, Faults};
 
 /// Wraps the local disk.
 #[derive(Clone, Debug)]
 pub struct FaultyDisk {
-    plan: Arc<Mutex<Plan>>,
-    /// Whether EXCHANGE is there.
-    exchange: bool,
+    faults: Faults,
+    /// What EXCHANGE answers where it isn't there.
+    exchange: Result<(), Errno>,
     /// Whether hard links are there.
     links: bool,
     /// Whether locks keep anybody out.
     locking: bool,
+    /// Bytes that can still be written.
+    room: Arc<AtomicU64>,
+    /// Directories that are on file systems of their own.
+    elsewhere: Vec<PathBuf>,
+    /// Directories that this user can't change.
+    denied: Vec<PathBuf>,
 }
 
 impl FaultyDisk {
+    /// One that fails as told.
+    pub fn with(faults: Faults) -> Self {
+        let room = Arc::new(AtomicU64::new(u64::MAX));
+        let (elsewhere, denied) = (Vec::new(), Vec::new());
+        Self { faults, exchange: Ok(()), links: true, locking: true, room, elsewhere, denied }
+    }
+
     /// One that fails at its call number `at`, counted from 0.
     pub fn new(fault: Fault, at: usize) -> Self {
-        let plan = Plan { fault, at, named: None, calls: Vec::new() };
-        Self { plan: Arc::new(Mutex::new(plan)), exchange: true, links: true, locking: true }
+        Self::with(Faults::at(fault, at))
     }
 
     /// One that never fails.
     pub fn sound() -> Self {
-        Self::new(Fault::Error, usize::MAX)
+        Self::with(Faults::none())
     }
 
     /// One that stops before its `nth` call (from 1) of `name`.
     pub fn stopping_before(name: &'static str, nth: usize) -> Self {
-        Self::stopping(name, nth, false)
+        Self::with(Faults::stopping_before(name, nth))
     }
 
     /// One that stops after its `nth` call (from 1) of `name`.
     pub fn stopping_after(name: &'static str, nth: usize) -> Self {
-        Self::stopping(name, nth, true)
-    }
-
-    fn stopping(name: &'static str, nth: usize, done: bool) -> Self {
-        let disk = Self::new(Fault::Stop, usize::MAX);
-        disk.plan().named = Some((name, nth, done));
-        disk
+        Self::with(Faults::stopping_after(name, nth))
     }
 
     /// The same on a file system that can't swap two names.
-    pub fn without_exchange(mut self) -> Self {
-        self.exchange = false;
+    pub fn without_exchange(self) -> Self {
+        self.exchange_answers(Errno::OPNOTSUPP)
+    }
+
+    /// The same where a swap of two names answers this.
+    pub fn exchange_answers(mut self, errno: Errno) -> Self {
+        self.exchange = Err(errno);
         self
     }
 
@@ -83,96 +79,152 @@ impl FaultyDisk {
         self
     }
 
-    /// The calls so far, by name.
+    /// The same with room for so many bytes: what is written beyond is cut off and fails.
+    pub fn with_room(self, bytes: u64) -> Self {
+        self.room.store(bytes, Ordering::SeqCst);
+        self
+    }
+
+    /// The same with a file system of its own at and below `dir`: nothing is linked, renamed or
+    /// swapped across its border.
+    pub fn with_mount(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.elsewhere.push(dir.into());
+        self
+    }
+
+    /// The same where this user can't change the names in `dir`.
+    pub fn denying(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.denied.push(dir.into());
+        self
+    }
+
+    /// The names of the calls so far.
     pub fn calls(&self) -> Vec<&'static str> {
-        self.plan().calls.clone()
+        self.faults.calls()
     }
 
-    /// Whether the faulty call was reached.
+    /// The calls so far, each with the path it was made on.
+    pub fn trace(&self) -> Vec<String> {
+        self.faults.trace()
+    }
+
+    /// Whether a call has failed by a fault.
     pub fn hit(&self) -> bool {
-        let plan = self.plan();
-        plan.calls.len() > plan.at
+        self.faults.hit()
     }
 
-    fn plan(&self) -> MutexGuard<'_, Plan> {
-        self.plan.lock().unwrap_or_else(PoisonError::into_inner)
+    fn call<T>(
+        &self,
+        name: &'static str,
+        path: &Path,
+        call: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<T> {
+        let fault = self.faults.call(name, path.display().to_string()).1;
+        let Some(fault) = fault else { return call() };
+        if matches!(fault, Fault::Landed | Fault::Late(_)) {
+            call()?;
+        }
+        Err(failure(fault, name))
     }
 
-    fn call<T>(&self, name: &'static str, call: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let (n, fault, at) = {
-            let mut plan = self.plan();
-            plan.calls.push(name);
-            let last = plan.calls.len() - 1;
-            if let Some((stop, nth, done)) = plan.named
-                && name == stop
-                && plan.calls.iter().filter(|call| **call == stop).count() == nth
-            {
-                plan.at = last + usize::from(done);
-            }
-            (plan.calls.len() - 1, plan.fault, plan.at)
-        };
-        let fails = match fault {
-            Fault::Stop => n >= at,
-            Fault::Error => n == at,
-        };
-        if fails { Err(io::Error::other(format!("fault at {name}"))) } else { call() }
+    /// A call with two paths: what can't be done across file systems.
+    fn across(
+        &self,
+        name: &'static str,
+        (from, to): (&Path, &Path),
+        call: impl FnOnce() -> io::Result<()>,
+    ) -> io::Result<()> {
+        self.call(name, to, || {
+            if self.mount_of(from) == self.mount_of(to) { call() } else { Err(Errno::XDEV.into()) }
+        })
+    }
+
+    fn mount_of(&self, path: &Path) -> Option<&PathBuf> {
+        self.elsewhere.iter().find(|dir| path.starts_with(dir))
+    }
+
+    fn describe(&self, path: &Path, found: DiskMetadata) -> DiskMetadata {
+        let mount = self.elsewhere.iter().position(|dir| path.starts_with(dir));
+        let device = mount.map_or(found.device, |n| found.device.wrapping_add(1 + n as u64));
+        DiskMetadata { device, ..found }
+    }
+}
+
+fn failure(fault: Fault, name: &str) -> io::Error {
+    match fault {
+        Fault::Timeout => io::Error::new(io::ErrorKind::TimedOut, format!("timeout at {name}")),
+        Fault::Os(errno) => io::Error::from_raw_os_error(errno),
+        _ => io::Error::other(format!("fault at {name}")),
     }
 }
 
 impl Disk for FaultyDisk {
     fn real_path(&self, path: &Path) -> io::Result<PathBuf> {
-        self.call("real_path", || LocalDisk.real_path(path))
+        self.call("real_path", path, || LocalDisk.real_path(path))
     }
     fn metadata(&self, path: &Path) -> io::Result<DiskMetadata> {
-        self.call("metadata", || LocalDisk.metadata(path))
+        self.call("metadata", path, || LocalDisk.metadata(path).map(|f| self.describe(path, f)))
     }
     fn link_metadata(&self, path: &Path) -> io::Result<DiskMetadata> {
-        self.call("link_metadata", || LocalDisk.link_metadata(path))
+        let found = || LocalDisk.link_metadata(path).map(|found| self.describe(path, found));
+        self.call("link_metadata", path, found)
     }
     fn list(&self, dir: &Path) -> io::Result<Vec<DiskEntry>> {
-        self.call("list", || LocalDisk.list(dir))
+        self.call("list", dir, || LocalDisk.list(dir))
     }
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
-        self.call("read", || LocalDisk.read(path))
+        self.call("read", path, || LocalDisk.read(path))
     }
     fn open(&self, path: &Path) -> io::Result<Box<dyn DiskReader>> {
-        self.call("open", || LocalDisk.open(path))
+        self.call("open", path, || LocalDisk.open(path))
     }
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskWriter>> {
-        let writer = self.call("create", || LocalDisk.create(path))?;
+        let writer = self.call("create", path, || LocalDisk.create(path))?;
         Ok(Box::new(FaultyWriter { disk: self.clone(), path: path.to_path_buf(), writer }))
     }
     fn create_dir(&self, path: &Path) -> io::Result<()> {
-        self.call("create_dir", || LocalDisk.create_dir(path))
+        self.call("create_dir", path, || LocalDisk.create_dir(path))
     }
     fn copy_mode(&self, path: &Path, like: &DiskMetadata) -> io::Result<()> {
-        self.call("copy_mode", || LocalDisk.copy_mode(path, like))
+        self.call("copy_mode", path, || LocalDisk.copy_mode(path, like))
     }
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.call("link", || if self.links { LocalDisk.link(from, to) } else { Err(unsupported()) })
+        self.across("link", (from, to), || {
+            if self.links { LocalDisk.link(from, to) } else { Err(Errno::OPNOTSUPP.into()) }
+        })
     }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.call("rename", || LocalDisk.rename(from, to))
+        self.across("rename", (from, to), || LocalDisk.rename(from, to))
     }
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.call("rename_new", || LocalDisk.rename_new(from, to))
+        self.across("rename_new", (from, to), || LocalDisk.rename_new(from, to))
     }
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
-        self.call("exchange", || {
-            if self.exchange { LocalDisk.exchange(a, b) } else { Err(unsupported()) }
+        self.across("exchange", (a, b), || {
+            self.exchange?;
+            LocalDisk.exchange(a, b)
+        })
+    }
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.call("copy", to, || LocalDisk.copy(from, to))
+    }
+    fn check_writable(&self, dir: &Path) -> io::Result<()> {
+        self.call("check_writable", dir, || {
+            let denied = self.denied.iter().any(|denied| denied == dir);
+            if denied { Err(Errno::ACCESS.into()) } else { LocalDisk.check_writable(dir) }
         })
     }
     fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.call("remove_file", || LocalDisk.remove_file(path))
+        self.call("remove_file", path, || LocalDisk.remove_file(path))
     }
     fn remove_dir(&self, path: &Path) -> io::Result<()> {
-        self.call("remove_dir", || LocalDisk.remove_dir(path))
+        self.call("remove_dir", path, || LocalDisk.remove_dir(path))
     }
-    fn sync_dir(&self, _dir: &Path) -> io::Result<()> {
-        self.call("sync_dir", || Ok(()))
+    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
+        self.call("sync_dir", dir, || Ok(()))
     }
     fn try_lock(&self, path: &Path, holder: &str) -> io::Result<Option<Box<dyn DiskLock>>> {
-        self.call("try_lock", || {
+        self.call("try_lock", path, || {
             let lock = LocalDisk.try_lock(path, holder)?;
             if self.locking || lock.is_some() { Ok(lock) } else { Ok(Some(Box::new(NoLock))) }
         })
@@ -185,22 +237,36 @@ struct NoLock;
 
 impl DiskLock for NoLock {}
 
-fn unsupported() -> io::Error {
-    io::Error::from_raw_os_error(rustix::io::Errno::OPNOTSUPP.raw_os_error())
-}
-
 struct FaultyWriter {
     disk: FaultyDisk,
     path: PathBuf,
     writer: Box<dyn DiskWriter>,
 }
 
+impl FaultyWriter {
+    /// Writes as much as there is room for.
+    fn write_in_room(&mut self, data: &[u8]) -> io::Result<()> {
+        let room = self.disk.room.load(Ordering::SeqCst);
+        let fits = usize::try_from(room).unwrap_or(usize::MAX).min(data.len());
+        self.disk.room.fetch_sub(fits as u64, Ordering::SeqCst);
+        self.writer.write(&data[..fits])?;
+        if fits < data.len() { Err(Errno::NOSPC.into()) } else { Ok(()) }
+    }
+}
+
 impl DiskWriter for FaultyWriter {
     fn write(&mut self, data: &[u8]) -> io::Result<()> {
-        let writer = &mut self.writer;
-        self.disk.call("write", || writer.write(data))
+        let fault = self.disk.faults.call("write", self.path.display().to_string()).1;
+        let written = match fault {
+            None | Some(Fault::Landed | Fault::Late(_)) => data,
+            Some(Fault::Partial) => &data[..data.len() / 2],
+            Some(_) => &[],
+        };
+        self.write_in_room(written)?;
+        fault.map_or(Ok(()), |fault| Err(failure(fault, "write")))
     }
     fn sync(&mut self) -> io::Result<DiskMetadata> {
-        self.disk.call("sync", || LocalDisk.metadata(&self.path))
+        let (disk, path) = (&self.disk, &self.path);
+        disk.call("sync", path, || LocalDisk.metadata(path).map(|f| disk.describe(path, f)))
     }
 }

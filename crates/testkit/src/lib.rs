@@ -1,11 +1,18 @@
 //! Fault-injecting parts shared by the tests of Partwise; never published.
 //!
 //! ```text
-//!   test -> Location::Local { disk: FaultyDisk } -> LocalDisk
-//!              every call is counted; the k-th stops the process, or fails alone
+//!   test -> Location::Local { disk: FaultyDisk }    -> LocalDisk
+//!        -> Location::Store { store: FaultyStore }  -> any store
+//!              every call is counted; Faults says which fail, and how
 //! ```
 #![deny(missing_docs)]
 
+mod faults;
 mod faulty_disk;
+mod faulty_store;
+mod s3_server;
 
-pub use faulty_disk::{Fault, FaultyDisk};
+pub use faults::{Fault, Faults, SEED_VARIABLE, Seed};
+pub use faulty_disk::FaultyDisk;
+pub use faulty_store::{FaultyStore, OpenUpload, OpenUploads};
+pub use s3_server::S3Server;

@@ -155,7 +155,7 @@ async fn finish(
         )
         .with_source(error)
     })?;
-    let mut warnings = Vec::new();
+    let mut warnings: Vec<String> = backend.found_out().into_iter().collect();
     if let Err(error) = after_publish(backend, record, &outcome).await {
         warnings.push(format!("cleaning up is left to the next write: {error}"));
     } else if let Err(error) = keep::house(backend, record, retention).await {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::LocalTable;
-use super::files::missing_is;
+use super::files::{is_across, missing_is};
 use super::publish::{Changed, rename_unsupported};
 use crate::record::{Identity, Outcome, Record, RecordedPartition, RemovedFile};
 use crate::{Error, Result, names};
@@ -67,6 +67,9 @@ impl LocalTable {
         }
         match self.disk.rename(&live, &retained) {
             Ok(()) => {}
+            Err(error) if is_across(&error) => {
+                return self.retain_across(&live, &retained, identity, changed);
+            }
             Err(error) => return missing_is(error, (), "retain", &live),
         }
         changed.extend(live.parent().map(PathBuf::from));
@@ -77,13 +80,40 @@ impl LocalTable {
         Ok(())
     }
 
+    /// The same to another file system. Between the check and the removal another tool can slip in.
+    fn retain_across(
+        &self,
+        live: &Path,
+        retained: &Path,
+        identity: &Identity,
+        changed: &mut Changed,
+    ) -> Result<()> {
+        if !self.is_file(retained, identity)? {
+            self.copy_across(live, retained)?;
+        }
+        match self.is_file(retained, identity)? {
+            true if self.is_file(live, identity)? => self.remove_if_there(live)?,
+            true => {}
+            // It was another's by then, and stays.
+            false => self.remove_if_there(retained)?,
+        }
+        changed.extend(live.parent().map(PathBuf::from));
+        Ok(())
+    }
+
     fn move_back(&self, from: &Path, to: &Path) -> Result<()> {
         match self.disk.rename_new(from, to) {
             Ok(()) => Ok(()),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
             // Without a rename that replaces nothing: look first.
             Err(error) if rename_unsupported(&error) && !self.is_there(to)? => {
-                self.disk.rename(from, to).map_err(|error| Error::io("bring back", to, error))
+                match self.disk.rename(from, to) {
+                    Err(error) if is_across(&error) => {
+                        self.copy_across(from, to)?;
+                        self.remove_if_there(from)
+                    }
+                    moved => moved.map_err(|error| Error::io("bring back", to, error)),
+                }
             }
             Err(error) => Err(Error::io("bring back", to, error)),
         }

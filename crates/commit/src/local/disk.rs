@@ -38,6 +38,10 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()>;
     /// Swaps what is at two paths in one step.
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()>;
+    /// Copies a file and its time to a name that isn't there, durably: across file systems.
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<()>;
+    /// An error if this user can't add and remove names in a directory.
+    fn check_writable(&self, dir: &Path) -> io::Result<()>;
     /// Removes one name of a file.
     fn remove_file(&self, path: &Path) -> io::Result<()>;
     /// Removes an empty directory.
@@ -182,6 +186,19 @@ impl Disk for LocalDisk {
 
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
         Ok(rustix::fs::renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE)?)
+    }
+
+    fn copy(&self, from: &Path, to: &Path) -> io::Result<()> {
+        let mut source = File::open(from)?;
+        let mut target = OpenOptions::new().write(true).create_new(true).open(to)?;
+        io::copy(&mut source, &mut target)?;
+        target.set_modified(source.metadata()?.modified()?)?;
+        target.sync_all()
+    }
+
+    fn check_writable(&self, dir: &Path) -> io::Result<()> {
+        let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+        Ok(rustix::fs::accessat(CWD, dir, access, AtFlags::EACCESS)?)
     }
 
     fn remove_file(&self, path: &Path) -> io::Result<()> {

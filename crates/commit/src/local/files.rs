@@ -25,6 +25,11 @@ pub(super) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
+/// Whether a name was to go to another file system.
+pub(super) fn is_across(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::CrossesDevices
+}
+
 /// A small file's content, none if it isn't there.
 pub(super) fn read_if_there(disk: &dyn Disk, path: &Path) -> Result<Option<Vec<u8>>> {
     match disk.read(path) {
@@ -136,6 +141,21 @@ impl LocalTable {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(Error::io("create", path, error)),
         }
+    }
+
+    /// Copies a file to a name that isn't there, on another file system: under a hidden name first,
+    /// so that it is never seen by half.
+    pub(super) fn copy_across(&self, from: &Path, to: &Path) -> Result<()> {
+        let (Some(dir), Some(name)) = (to.parent(), to.file_name()) else {
+            return Err(Error::internal(format!("{} has no directory", to.display())));
+        };
+        let hidden = dir.join(names::copying(&name.to_string_lossy()));
+        self.remove_if_there(&hidden)?;
+        let copied = self.disk.copy(from, &hidden).and_then(|()| self.disk.rename(&hidden, to));
+        copied.map_err(|error| {
+            let _ = self.disk.remove_file(&hidden);
+            Error::io("copy to", to, error)
+        })
     }
 
     pub(super) fn remove_if_there(&self, path: &Path) -> Result<()> {

@@ -59,6 +59,10 @@ impl Backend for LocalTable {
         self.dir.display().to_string()
     }
 
+    fn found_out(&self) -> Option<String> {
+        self.found_out()
+    }
+
     async fn look(&self) -> Result<Look> {
         let table = self.clone();
         blocking(move || table.look_now()).await
@@ -168,10 +172,6 @@ impl Backend for LocalTable {
         blocking(move || table.remove_record(version)).await
     }
 
-    async fn tidy(&self) {
-        let table = self.clone();
-        // What can't be tidied now is swept by the next writer.
-        let _ = blocking(move || {
     async fn retained_files(&self, version: u64) -> Result<Vec<(String, u64)>> {
         let table = self.clone();
         blocking(move || table.files_of_retained(version)).await
@@ -187,6 +187,10 @@ impl Backend for LocalTable {
         blocking(move || table.remove_one(&waste)).await
     }
 
+    async fn tidy(&self) {
+        let table = self.clone();
+        // What can't be tidied now is swept by the next writer.
+        let _ = blocking(move || {
             table.remove_empty_log();
             Ok(())
         })

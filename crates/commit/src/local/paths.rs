@@ -1,13 +1,15 @@
 //! Where a local table and its log folder are, and the small files of the log folder.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::disk::{Disk, DiskKind};
-use super::files::{missing_is, read_if_there};
+use super::files::{is_missing, missing_is, read_if_there};
 use crate::backend::{Logged, Look, Meta, Published, Slot, from_json, to_json};
-use crate::record::{Outcome, Record, TransactionId};
+use crate::record::{Outcome, Record, RecordedPartition, TransactionId};
 use crate::{Error, Result, names};
 
 /// A table's directory and log folder, links resolved.
@@ -20,6 +22,8 @@ pub(crate) struct LocalTable {
     pub(super) home: PathBuf,
     /// The path as the user named it.
     pub(super) named: PathBuf,
+    /// Whether the file system was found to have no swap of two names.
+    pub(super) swapless: Arc<AtomicBool>,
 }
 
 impl LocalTable {
@@ -33,7 +37,7 @@ impl LocalTable {
             )));
         };
         let home = parent.join(names::LOG_HOME).join(name);
-        Ok(Self { disk, home, dir: real, named: dir.to_path_buf() })
+        Ok(Self { disk, home, dir: real, named: dir.to_path_buf(), swapless: Arc::default() })
     }
 
     /// A path relative to the table.
@@ -128,6 +132,7 @@ impl LocalTable {
     /// Creates the record in one step: written and synced under another name, then linked, so that
     /// it is never seen half written and never replaces one.
     pub(super) fn create_record(&self, record: &Record) -> Result<Logged> {
+        self.refuse_unwritable(record)?;
         let staged = record.partitions.iter().filter(|partition| !partition.added.is_empty());
         let staged = staged.map(|p| p.staged.as_deref().unwrap_or(&p.path)).collect::<Vec<_>>();
         self.sync_all(&self.staged_dirs(&record.transaction, &staged))?;
@@ -149,6 +154,52 @@ impl LocalTable {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Logged::Lost),
             Err(error) => Err(Error::io("create", &path, error)),
         }
+    }
+
+    /// What would keep a logged record from being brought in, as long as it can still be refused:
+    /// directories that this user can't change.
+    fn refuse_unwritable(&self, record: &Record) -> Result<()> {
+        let removed = |partition: &RecordedPartition| -> Vec<String> {
+            partition.removed.iter().map(|f| names::split(&f.path).0.to_string()).collect()
+        };
+        let dirs = record.partitions.iter();
+        let dirs: BTreeSet<String> = dirs
+            .flat_map(|partition| [removed(partition), vec![partition.path.clone()]].concat())
+            .collect();
+        dirs.iter().try_for_each(|dir| self.check_writable(dir))
+    }
+
+    /// Whether names can be changed in a directory of the table, or in the one that it will be made
+    /// in.
+    fn check_writable(&self, dir: &str) -> Result<()> {
+        let mut dir = dir;
+        loop {
+            let path = self.live(dir);
+            match self.disk.check_writable(&path) {
+                Ok(()) => return Ok(()),
+                Err(error) if !is_missing(&error) => {
+                    let text = format!(
+                        "{} can't be changed by this user, so nothing was: make it writable",
+                        path.display()
+                    );
+                    return Err(Error::unavailable(text).with_source(error));
+                }
+                Err(_) if dir.is_empty() => return Ok(()),
+                Err(_) => dir = names::split(dir).0,
+            }
+        }
+    }
+
+    /// What writing found out about the file system, for the user.
+    pub(super) fn found_out(&self) -> Option<String> {
+        self.swapless.load(Ordering::Relaxed).then(|| {
+            format!(
+                "the file system of {} can't swap two directories (EXCHANGE), so files were \
+                 replaced one by one: other tools may have seen old and new ones together for a \
+                 moment",
+                self.named.display()
+            )
+        })
     }
 
     pub(super) fn remove_record(&self, version: u64) -> Result<()> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::LocalTable;
 use super::disk::{DiskKind, DiskMetadata};
+use super::files::is_across;
 use super::paths::links_unsupported;
 use super::survey::Placement;
 use crate::backend::SuccessMarker;
@@ -162,7 +163,10 @@ impl LocalTable {
                 Err(error) if links_unsupported(&error) => self.disk.rename(&source, &target),
                 other => other,
             };
-            linked.map_err(|error| Error::io("bring in", &target, error))?;
+            match linked {
+                Err(error) if is_across(&error) => self.copy_across(&source, &target)?,
+                linked => linked.map_err(|error| Error::io("bring in", &target, error))?,
+            }
         }
         changed.insert(live);
         Ok(())
@@ -179,6 +183,13 @@ impl LocalTable {
         }
         Ok(())
     }
+}
+
+/// Whether the file system has no such rename.
+pub(super) fn is_unknown(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    let unknown = [Errno::INVAL, Errno::NOSYS, Errno::OPNOTSUPP];
+    unknown.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Whether a directory can't be renamed or swapped here, for want of the file system's support or of

@@ -12,13 +12,14 @@ use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use super::LocalTable;
 use super::disk::{DiskEntry, DiskKind};
-use super::files::missing_is;
+use super::files::{is_across, missing_is};
 use super::paths::links_unsupported;
-use super::publish::{Changed, rename_unsupported};
-use crate::record::{Record, RecordedPartition};
+use super::publish::{Changed, is_unknown, rename_unsupported};
+use crate::record::{Record, RecordedPartition, RemovedFile};
 use crate::{Error, Result, names};
 
 impl LocalTable {
@@ -46,7 +47,10 @@ impl LocalTable {
         self.copy_mode(&retained, mode.as_ref())?;
         match self.disk.exchange(&retained, &live) {
             Ok(()) => {}
-            Err(error) if rename_unsupported(&error) => return Ok(false),
+            Err(error) if rename_unsupported(&error) => {
+                self.swapless.fetch_or(is_unknown(&error), Ordering::Relaxed);
+                return Ok(false);
+            }
             // Another tool removed the directory in between: nothing to swap with.
             Err(error) => return missing_is(error, false, "swap in", &live),
         }
@@ -193,6 +197,12 @@ impl LocalTable {
             {
                 continue;
             }
+            let copying = |file: &RemovedFile| names::copying(names::split(&file.path).1) == name;
+            if partition.removed.iter().any(copying) {
+                // A copy to retained that a crash cut off: it is made again.
+                self.remove_if_there(&dir.join(&entry.name))?;
+                continue;
+            }
             self.give_back(&dir.join(&entry.name), &self.live(&partition.path), &entry.name)?;
             changed.insert(self.live(&partition.path));
         }
@@ -208,6 +218,11 @@ impl LocalTable {
         match moved {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if is_across(&error) => {
+                if !self.is_there(&to)? {
+                    self.copy_across(from, &to)?;
+                }
+            }
             Err(error) => missing_is(error, (), "bring back", &to)?,
         }
         self.remove_if_there(from)

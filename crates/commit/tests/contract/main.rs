@@ -1,12 +1,12 @@
 //! What a table promises, on every kind of place that holds one: each contract is a function over
-//! a `Place`, run on a local disk and on a memory store.
+//! a `Place`, run on a local disk, on a memory store and, with the feature `aws`, on a
+//! real S3.
 
 mod place;
 mod support;
 
 mod commits;
-mod counting;
-mod crash;
+mod environment;
 mod foreign;
 mod guards;
 mod history;
@@ -20,8 +20,11 @@ mod previews;
 mod races;
 mod readers;
 mod restore;
+#[cfg(feature = "aws")]
+mod s3;
 mod scopes;
-mod store_faults;
+mod sweep;
+mod vacuums;
 
 /// Runs each contract on every kind of place.
 macro_rules! contracts {
@@ -32,12 +35,30 @@ macro_rules! contracts {
                 super::$name($crate::place::Place::local()).await
             })*
         }
+        $crate::on_stores!($($name),*);
+    };
+}
+pub(crate) use contracts;
+
+/// Runs each contract on every kind of store.
+macro_rules! on_stores {
+    ($($name:ident),* $(,)?) => {
         mod memory {
             $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
             async fn $name() -> partwise_commit::Result<()> {
                 super::$name($crate::place::Place::memory()).await
             })*
         }
+        #[cfg(feature = "aws")]
+        mod s3 {
+            $(#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+            async fn $name() -> partwise_commit::Result<()> {
+                match $crate::s3::place(stringify!($name)) {
+                    Some(place) => super::$name(place).await,
+                    None => Ok(()),
+                }
+            })*
+        }
     };
 }
-pub(crate) use contracts;
+pub(crate) use on_stores;

@@ -8,11 +8,14 @@ use object_store::memory::InMemory;
 use object_store::path::Path as StorePath;
 use object_store::{ObjectStore, ObjectStoreExt};
 use partwise_commit::{Location, Table};
+use partwise_testkit::{Faults, FaultyDisk, FaultyStore};
 use tempfile::TempDir;
 
 pub enum Place {
     Local(TempDir),
     Memory(Arc<InMemory>),
+    #[cfg(feature = "aws")]
+    S3(crate::s3::Bucket),
 }
 
 impl Place {
@@ -31,6 +34,30 @@ impl Place {
                 let store: Arc<InMemory> = Arc::clone(store);
                 Location::store(store, StorePath::parse(format!("lake/{name}")).unwrap())
             }
+            #[cfg(feature = "aws")]
+            Self::S3(bucket) => Location::store(bucket.store.clone(), bucket.key(name)),
+        }
+    }
+
+    /// The table on a disk or store that fails as told.
+    pub fn failing(&self, faults: Faults) -> Table {
+        Table::new(match self.location("report") {
+            Location::Local { dir, .. } => {
+                Location::Local { disk: Arc::new(FaultyDisk::with(faults)), dir }
+            }
+            Location::Store { store, prefix } => {
+                Location::store(Arc::new(FaultyStore::new(store, faults)), prefix)
+            }
+        })
+    }
+
+    /// The store and the key of a path; none of a local place.
+    fn object(&self, path: &str) -> Option<(&dyn ObjectStore, StorePath)> {
+        match self {
+            Self::Local(_) => None,
+            Self::Memory(store) => Some((store.as_ref(), Self::key(path))),
+            #[cfg(feature = "aws")]
+            Self::S3(bucket) => Some((bucket.store.as_ref(), bucket.key(path))),
         }
     }
 
@@ -38,10 +65,25 @@ impl Place {
         Table::new(self.location("report"))
     }
 
+    /// Whether each call of it goes over a network.
+    pub fn is_remote(&self) -> bool {
+        !matches!(self, Self::Local(_) | Self::Memory(_))
+    }
+
+    /// An empty one of the same kind.
+    pub fn another(&self) -> Self {
+        match self {
+            Self::Local(_) => Self::local(),
+            Self::Memory(_) => Self::memory(),
+            #[cfg(feature = "aws")]
+            Self::S3(bucket) => Self::S3(bucket.another()),
+        }
+    }
+
     /// The same lake once more, with the times of its files. Of a local place.
     pub fn copy(&self) -> Self {
         let Self::Local(lake) = self else { panic!("a local place") };
-        let copy = tempfile::tempdir().unwrap();
+        let copy = quick_dir();
         copy_tree(lake.path(), copy.path());
         Self::Local(copy)
     }
@@ -68,8 +110,9 @@ impl Place {
                 std::fs::create_dir_all(path.parent().unwrap()).unwrap();
                 std::fs::write(path, text).unwrap();
             }
-            Self::Memory(store) => {
-                store.put(&Self::key(path), text.to_string().into()).await.unwrap();
+            _ => {
+                let (store, key) = self.object(path).unwrap();
+                store.put(&key, text.to_string().into()).await.unwrap();
             }
         }
     }
@@ -77,8 +120,9 @@ impl Place {
     pub async fn text(&self, path: &str) -> String {
         match self {
             Self::Local(lake) => std::fs::read_to_string(Self::path(lake, path)).unwrap(),
-            Self::Memory(store) => {
-                let found = store.get(&Self::key(path)).await.unwrap().bytes().await.unwrap();
+            _ => {
+                let (store, key) = self.object(path).unwrap();
+                let found = store.get(&key).await.unwrap().bytes().await.unwrap();
                 String::from_utf8(found.to_vec()).unwrap()
             }
         }
@@ -96,7 +140,10 @@ impl Place {
     pub async fn remove(&self, path: &str) {
         match self {
             Self::Local(lake) => std::fs::remove_file(Self::path(lake, path)).unwrap(),
-            Self::Memory(store) => store.delete(&Self::key(path)).await.unwrap(),
+            _ => {
+                let (store, key) = self.object(path).unwrap();
+                store.delete(&key).await.unwrap();
+            }
         }
     }
 
@@ -121,13 +168,14 @@ impl Place {
                 }
                 found
             }
-            Self::Memory(store) => {
-                let objects: Vec<_> =
-                    store.list(Some(&Self::key(below))).try_collect().await.unwrap();
+            _ => {
+                let (store, key) = self.object(below).unwrap();
+                let lake = key.as_ref().strip_suffix(below).unwrap().to_string();
+                let objects: Vec<_> = store.list(Some(&key)).try_collect().await.unwrap();
                 let relative = |key: &StorePath| {
-                    key.as_ref().strip_prefix("lake/").unwrap_or_default().to_string()
+                    key.as_ref().strip_prefix(&lake).map(|path| path.trim_start_matches('/').into())
                 };
-                objects.iter().map(|object| relative(&object.location)).collect()
+                objects.iter().filter_map(|object| relative(&object.location)).collect()
             }
         };
         found.sort();
@@ -143,7 +191,10 @@ impl Place {
     pub async fn exists(&self, path: &str) -> bool {
         match self {
             Self::Local(lake) => Self::path(lake, path).exists(),
-            Self::Memory(store) => store.head(&Self::key(path)).await.is_ok(),
+            _ => {
+                let (store, key) = self.object(path).unwrap();
+                store.head(&key).await.is_ok()
+            }
         }
     }
 
@@ -156,6 +207,11 @@ impl Place {
             std::fs::remove_dir_all(lake.path().join("report")).unwrap();
         }
     }
+}
+
+/// A temporary directory in memory, where there is such a place: a sweep makes thousands.
+fn quick_dir() -> TempDir {
+    tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
 }
 
 fn copy_tree(from: &Path, to: &Path) {

@@ -70,10 +70,7 @@ async fn a_preview_says_what_the_commit_then_does(place: Place) -> Result<()> {
         (Operation::Replace, &[("a", &["9"])], plain, 3),
     ];
     for (n, (operation, files, with, changed)) in writes.into_iter().enumerate() {
-        let place = match &place {
-            Place::Local(_) => Place::local(),
-            Place::Memory(_) => Place::memory(),
-        };
+        let place = place.another();
         let table = prepare(&place).await?;
         let before = place.files("").await;
         let preview = preview_with(&table, operation.clone(), files, with).await?;

@@ -65,7 +65,7 @@ async fn read_across_overwrites(table: Table) -> Result<()> {
     let writer = {
         let table = table.clone();
         tokio::spawn(async move {
-            for n in 1..=40 {
+            for n in 1..=200 {
                 let text = n.to_string();
                 let rows: &[&str] = &[&text];
                 let files = [("a", rows), ("b", rows), ("c", rows)];

@@ -4,6 +4,8 @@
 //! that doesn't fit is an error), a literal is converted while planning. Everything else needs a
 //! CAST in the statement, so that nothing is converted by accident.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 use datafusion::common::{Column, DFSchema, ScalarValue};
@@ -11,6 +13,7 @@ use datafusion::logical_expr::execution_props::ExecutionProps;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Cast, ColumnarValue, Expr, LogicalPlan};
 use datafusion::physical_expr::{PhysicalExpr, create_physical_expr};
+use partwise_table::write::RowCast;
 
 use crate::{Error, Result};
 
@@ -22,9 +25,7 @@ pub fn assign(plan: &LogicalPlan, index: usize, field: &Field) -> Result<Expr> {
     let (qualifier, source) = plan.schema().qualified_field(index);
     let column = Expr::Column(Column::new(qualifier.cloned(), source.name()));
     let (from, to) = (source.data_type(), field.data_type());
-    // The write brings timestamps to microseconds and refuses to lose a part of one.
-    let by_the_write = matches!((from, to), (DataType::Timestamp(_, a), DataType::Timestamp(_, b)) if a.is_some() == b.is_some());
-    if from == to || by_the_write {
+    if from == to || by_the_write(from, to) {
         return Ok(column.alias(field.name()));
     }
     if widens(from, to) && !narrows(from, to) {
@@ -51,6 +52,19 @@ pub fn assign(plan: &LogicalPlan, index: usize, field: &Field) -> Result<Expr> {
         given = source.name(),
         from = type_name(from),
     )))
+}
+
+/// The write brings timestamps to microseconds, and what is inside lists, structs and maps to the
+/// table's types; it refuses to lose a part of one.
+fn by_the_write(from: &DataType, to: &DataType) -> bool {
+    match (from, to) {
+        (DataType::Timestamp(_, a), DataType::Timestamp(_, b)) => a.is_some() == b.is_some(),
+        (from, to) if from.is_nested() && to.is_nested() => {
+            let schema = |ty: &DataType| Schema::new(vec![Field::new("c", ty.clone(), true)]);
+            RowCast::new(&schema(from), Arc::new(schema(to))).is_ok()
+        }
+        _ => false,
+    }
 }
 
 /// A cast that fails on a value that doesn't fit.

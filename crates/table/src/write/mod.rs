@@ -40,6 +40,7 @@ pub mod stats;
 mod task;
 pub mod types;
 
+pub use cast::RowCast;
 pub use options::WriteOptions;
 pub use order::RowOrder;
 pub use plan::plan_write;

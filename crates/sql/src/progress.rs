@@ -2,9 +2,11 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use datafusion::common::stats::Precision;
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::statistics::{StatisticsArgs, StatisticsContext};
 use partwise_table::PartwiseSource;
 
 /// What a running statement has read and written so far; every figure only grows.
@@ -20,6 +22,8 @@ pub struct Progress {
     pub files_selected: u64,
     /// Partitions that the scans selected.
     pub partitions: u64,
+    /// All rows that will be written; none where that isn't known before they are.
+    pub rows_to_write: Option<u64>,
     /// Rows in files that are written whole.
     pub rows_written: u64,
     /// Files that are written whole.
@@ -50,6 +54,7 @@ impl Progress {
             self.rows_written += sum(plan, "rows_written");
             self.files_written += sum(plan, "files_written");
             self.bytes_written += sum(plan, "bytes_written");
+            self.rows_to_write = plan.children().first().and_then(|rows| exact_rows(rows.as_ref()));
         }
         for child in plan.children() {
             self.add(child.as_ref());
@@ -59,27 +64,35 @@ impl Progress {
 
 impl Progress {
     fn add_scan(&mut self, plan: &dyn ExecutionPlan, config: &FileScanConfig) {
+        self.rows_total = self.rows_total.zip(all_rows(config)).map(|(a, b)| a + b);
         let Some(source) = config.file_source().downcast_ref::<PartwiseSource>() else {
             // DataFusion's own: of its files it only tells the rows that came out.
             self.rows_read += sum(plan, "output_rows");
-            self.rows_total = None;
             return;
         };
         self.rows_read += sum(plan, "rows_read");
         self.files_read += sum(plan, "files_read");
         self.files_selected += source.facts().files.selected as u64;
         self.partitions += source.facts().partitions.selected as u64;
-        self.rows_total = self.rows_total.zip(all_rows(config)).map(|(a, b)| a + b);
     }
 }
 
-/// The rows that a scan decodes in the end: those its log counts, unless a filter or a limit lets
-/// it pass over some.
+/// The rows that a scan decodes in the end: those its log or its footers count, unless a filter or
+/// a limit lets it pass over some.
 fn all_rows(config: &FileScanConfig) -> Option<u64> {
     if config.limit.is_some() || config.file_source().filter().is_some() {
         return None;
     }
     config.statistics().num_rows.get_value().map(|&rows| rows as u64)
+}
+
+/// The rows that a plan gives, where its sources count them and nothing in it drops or adds any.
+fn exact_rows(plan: &dyn ExecutionPlan) -> Option<u64> {
+    let statistics = StatisticsContext::new().compute(plan, &StatisticsArgs::new()).ok()?;
+    match statistics.num_rows {
+        Precision::Exact(rows) => Some(rows as u64),
+        Precision::Inexact(_) | Precision::Absent => None,
+    }
 }
 
 /// The sum of a metric over the tasks of a node. DataFusion's `sum_by_name` passes over metrics
@@ -97,8 +110,8 @@ pub(crate) struct Running(Arc<Mutex<Option<Arc<dyn ExecutionPlan>>>>);
 impl Running {
     /// Shows a plan to the watchers until what is returned is dropped.
     pub fn show(&self, plan: &Arc<dyn ExecutionPlan>) -> Shown {
-        self.set(Some(Arc::clone(plan)));
-        Shown(self.clone())
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(plan));
+        Shown(self.clone(), Arc::clone(plan))
     }
 
     /// The figures of the plan that is shown.
@@ -107,16 +120,39 @@ impl Running {
         plan.map(|plan| Progress::of(plan.as_ref()))
     }
 
-    fn set(&self, plan: Option<Arc<dyn ExecutionPlan>>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = plan;
+    /// Ends the show of a plan, unless another has taken its place: a cancelled write may end
+    /// after the next has begun.
+    fn end(&self, plan: &Arc<dyn ExecutionPlan>) {
+        let mut shown = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        shown.take_if(|shown| Arc::ptr_eq(shown, plan));
     }
 }
 
 /// Keeps a plan shown.
-pub(crate) struct Shown(Running);
+pub(crate) struct Shown(Running, Arc<dyn ExecutionPlan>);
 
 impl Drop for Shown {
     fn drop(&mut self) {
-        self.0.set(None);
+        self.0.end(&self.1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::arrow::datatypes::Schema;
+    use datafusion::physical_plan::empty::EmptyExec;
+
+    use super::*;
+
+    #[test]
+    fn a_write_that_ends_late_leaves_the_next_ones_figures() {
+        let plan = || Arc::new(EmptyExec::new(Arc::new(Schema::empty()))) as Arc<dyn ExecutionPlan>;
+        let running = Running::default();
+        let cancelled = running.show(&plan());
+        let next = running.show(&plan());
+        drop(cancelled);
+        assert!(running.progress().is_some());
+        drop(next);
+        assert!(running.progress().is_none());
     }
 }

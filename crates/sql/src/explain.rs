@@ -22,6 +22,8 @@ pub fn counting(state: &SessionState) -> SessionState {
 pub fn around(state: &SessionState, explain: &Explain, plan: LogicalPlan) -> Result<LogicalPlan> {
     let format = match &explain.format {
         Some(format) => ExplainFormat::from_str(format)?,
+        // All plans, and one with its figures, have no other form.
+        None if explain.verbose || explain.analyze => ExplainFormat::Indent,
         None => state.config_options().explain.format.clone(),
     };
     let option = ExplainOption {

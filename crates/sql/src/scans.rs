@@ -46,7 +46,9 @@ use crate::progress::sum;
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScanTotals {
-    /// Partitions that the scans selected.
+    /// Scans of our tables; a table that is mentioned twice may be scanned twice.
+    pub scans: u64,
+    /// Partitions that the scans selected, counted once for each scan.
     pub partitions: u64,
     /// Files that were opened.
     pub files: u64,
@@ -69,6 +71,7 @@ fn add(plan: &Arc<dyn ExecutionPlan>, totals: &mut Option<ScanTotals>) {
         && let Some(source) = config.file_source().downcast_ref::<PartwiseSource>()
     {
         let totals = totals.get_or_insert_default();
+        totals.scans += 1;
         totals.partitions += source.facts().partitions.selected as u64;
         totals.files += sum(plan.as_ref(), "files_read");
         totals.rows += sum(plan.as_ref(), "rows_read");

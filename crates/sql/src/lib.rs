@@ -58,4 +58,4 @@ pub use lake::Lake;
 pub use progress::Progress;
 pub use report::{RestoredTo, WriteReport, bytes, counted, thousands};
 pub use scans::ScanTotals;
-pub use script::{ScriptStatement, split_statements, substitute};
+pub use script::{ScriptStatement, split_statements, substitute, substitute_set};

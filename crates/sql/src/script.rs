@@ -102,25 +102,49 @@ impl<'a> LineOffsets<'a> {
 /// # Errors
 /// A name that isn't set, and a `${` that doesn't end.
 pub fn substitute(sql: &str, variables: &BTreeMap<String, String>) -> Result<String> {
+    fill(sql, |name, quote| match name {
+        None => Err(Error::invalid("`${` without its closing `}`")),
+        Some(name) => match variables.get(name) {
+            Some(value) => Ok(Some(literal(value, quote))),
+            None => Err(Error::invalid(format!(
+                "${{{name}}} is not set: give it with --set {name}=VALUE"
+            ))),
+        },
+    })
+}
+
+/// The same with a name that isn't set, and a `${` that doesn't end, left as they are.
+pub fn substitute_set(sql: &str, variables: &BTreeMap<String, String>) -> String {
+    let set = |name: Option<&str>, quote| {
+        let value = name.and_then(|name| variables.get(name));
+        Ok(value.map(|value| literal(value, quote)))
+    };
+    fill(sql, set).unwrap_or_else(|_| sql.to_owned())
+}
+
+/// Puts what `value_of` gives for each `${name}`, and for each `${` that doesn't end; none leaves
+/// it.
+fn fill(
+    sql: &str,
+    value_of: impl Fn(Option<&str>, Option<char>) -> Result<Option<String>>,
+) -> Result<String> {
     let mut filled = String::with_capacity(sql.len());
     let mut quote: Option<char> = None;
     let mut rest = sql;
     while let Some(c) = rest.chars().next() {
+        let mut end = c.len_utf8();
+        let mut value = None;
         if quote.is_none() && rest.starts_with("--") {
-            let end = rest.find('\n').unwrap_or(rest.len());
-            filled.push_str(&rest[..end]);
-            rest = &rest[end..];
+            end = rest.find('\n').unwrap_or(rest.len());
         } else if let Some(after) = rest.strip_prefix("${") {
-            let (name, tail) = after
-                .split_once('}')
-                .ok_or_else(|| Error::invalid("`${` without its closing `}`"))?;
-            filled.push_str(&value_of(name, variables, quote)?);
-            rest = tail;
+            let name = after.split_once('}').map(|(name, _)| name);
+            value = value_of(name, quote)?;
+            end = name.map_or(end, |name| "${}".len() + name.len());
         } else {
             quote = next_quote(quote, c);
-            filled.push(c);
-            rest = &rest[c.len_utf8()..];
         }
+        filled.push_str(value.as_deref().unwrap_or(&rest[..end]));
+        rest = &rest[end..];
     }
     Ok(filled)
 }
@@ -133,19 +157,13 @@ fn next_quote(quote: Option<char>, c: char) -> Option<char> {
     }
 }
 
-fn value_of(
-    name: &str,
-    variables: &BTreeMap<String, String>,
-    quote: Option<char>,
-) -> Result<String> {
-    let value = variables.get(name).ok_or_else(|| {
-        Error::invalid(format!("${{{name}}} is not set: give it with --set {name}=VALUE"))
-    })?;
-    Ok(match quote {
+/// A value as it stands inside quotes, or as a literal of its own.
+fn literal(value: &str, quote: Option<char>) -> String {
+    match quote {
         Some(open) => value.replace(open, &format!("{open}{open}")),
-        None if value.parse::<f64>().is_ok_and(f64::is_finite) => value.clone(),
+        None if value.parse::<f64>().is_ok_and(f64::is_finite) => value.to_owned(),
         None => format!("'{}'", value.replace('\'', "''")),
-    })
+    }
 }
 
 #[cfg(test)]
@@ -195,5 +213,12 @@ mod tests {
         assert_eq!(filled, "'2024-01-15/x' 'O''Hara' -- ${nothing}");
         let error = substitute("${nothing}", &set).unwrap_err();
         assert!(error.to_string().contains("--set nothing=VALUE"), "{error}");
+    }
+
+    #[test]
+    fn what_is_not_set_can_be_left_as_it_is() {
+        let set = BTreeMap::from([("day".to_owned(), "2024-01-15".to_owned())]);
+        let filled = substitute_set("'${day} ${x}' || '${' -- ${day}", &set);
+        assert_eq!(filled, "'2024-01-15 ${x}' || '${' -- ${day}");
     }
 }

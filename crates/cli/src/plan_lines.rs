@@ -4,31 +4,48 @@ use arrow::util::display::array_value_to_string;
 use futures::TryStreamExt;
 use partwise_sql::{Execution, PartwiseContext, Result};
 
-/// What such a line starts with.
-const NODES: [&str; 2] = ["DataSourceExec:", "PartitionSink:"];
+/// What a scan's line starts with.
+const SCAN: &str = "DataSourceExec:";
+
+/// What a write's line starts with; what it writes to follows.
+const SINK: &str = "DataSinkExec: sink=";
 
 /// What else shows that a line tells of a scan.
 const SELECTED: &str = " partitions=";
+
+/// What shows that a scan reads rows that the statement itself brings.
+const IN_MEMORY: &str = "partition_sizes=";
 
 /// Where a scan's line begins to tell what it selects; in front stand names of files.
 const CHOICE: &str = "PartitionFilters=";
 
 /// Statements that EXPLAIN only plans. Others may have happened once they are planned.
-const PLANNED: [&str; 6] = ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "COPY"];
+const PLANNED: [&str; 7] = ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "COPY", "CREATE TABLE"];
 
 /// The scans and sinks in the plan of a statement, counted against the whole table; none where it
 /// has no plan, or can't be planned: running it will say why.
 pub async fn of(context: &PartwiseContext, statement: &str) -> Vec<String> {
-    let first = statement.split_whitespace().next().unwrap_or_default().to_uppercase();
-    if !PLANNED.contains(&first.as_str()) {
+    if !is_planned(statement) {
         return vec![];
     }
     let plan = explained(context, statement).await.unwrap_or_default();
-    plan.lines().map(str::trim).filter(|line| tells(line)).map(shortened).collect()
+    plan.lines().map(str::trim).filter_map(told).collect()
 }
 
-fn tells(line: &str) -> bool {
-    NODES.iter().any(|node| line.starts_with(node)) || line.contains(SELECTED)
+fn is_planned(statement: &str) -> bool {
+    let mut words = statement.split_whitespace().map(str::to_uppercase);
+    let first = words.next().unwrap_or_default();
+    let both = format!("{first} {}", words.next().unwrap_or_default());
+    PLANNED.iter().any(|&begin| begin == first || begin == both)
+}
+
+/// What a line of the plan says of a scan or a write.
+fn told(line: &str) -> Option<String> {
+    if let Some(sink) = line.strip_prefix(SINK) {
+        return Some(sink.to_owned());
+    }
+    let scans = line.starts_with(SCAN) || line.contains(SELECTED);
+    (scans && !line.contains(IN_MEMORY)).then(|| shortened(line))
 }
 
 fn shortened(line: &str) -> String {
@@ -59,12 +76,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_scans_and_sinks_tell() {
-        assert!(tells("DataSourceExec: file_groups={..}, partitions=1/91"));
-        assert!(tells("PartitionSink: target=lake/report"));
-        assert!(tells("PartitionCountExec: partitions=0/3"));
-        assert!(!tells("AggregateExec: mode=Final, gby=[]"));
-        assert!(!tells("RepartitionExec: partitioning=RoundRobinBatch(2), input_partitions=1"));
+    fn only_scans_of_tables_tell() {
+        assert!(told("DataSourceExec: file_groups={..}, partitions=1/91").is_some());
+        assert!(told("PartitionCountExec: partitions=0/3").is_some());
+        assert_eq!(told("DataSourceExec: partitions=1, partition_sizes=[1]"), None);
+        assert_eq!(told("AggregateExec: mode=Final, gby=[]"), None);
+        let shuffled = "RepartitionExec: partitioning=RoundRobinBatch(2), input_partitions=1";
+        assert_eq!(told(shuffled), None);
     }
 
     #[test]
@@ -72,6 +90,21 @@ mod tests {
         let line =
             "DataSourceExec: file_groups={1 group: [[a/b c]]}, PartitionFilters=[], files=1/3";
         assert_eq!(shortened(line), "DataSourceExec: PartitionFilters=[], files=1/3");
-        assert_eq!(shortened("PartitionSink: target=x"), "PartitionSink: target=x");
+    }
+
+    #[tokio::test]
+    async fn every_write_shows_what_it_writes() {
+        let dir = std::env::temp_dir().join(format!("partwise-plan-{}", std::process::id()));
+        let context = PartwiseContext::open(dir.join("lake")).await.unwrap();
+        let create = "CREATE TABLE t PARTITIONED BY (p) AS SELECT 1 AS a, 'x' AS p";
+        let shown = of(&context, create).await;
+        assert!(shown[0].starts_with("PartitionSink: target="), "{shown:?}");
+        assert!(context.table_names().await.unwrap().is_empty());
+        context.execute(create).await.unwrap();
+        let shown = of(&context, "INSERT OVERWRITE t VALUES (2, 'y')").await;
+        assert_eq!(shown.len(), 1, "{shown:?}");
+        assert!(shown[0].contains("scope=partitions written"), "{shown:?}");
+        assert!(of(&context, "CREATE TABLE u (a INT)").await.is_empty());
+        std::fs::remove_dir_all(dir).unwrap();
     }
 }

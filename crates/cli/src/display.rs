@@ -1,6 +1,6 @@
 //! How the prompt shows results; its `\` commands change it.
 
-use crate::output::Shape;
+use crate::output::{Shape, wants_colours};
 
 /// Rows of a result that are shown, unless `\limit` says otherwise.
 const ROW_LIMIT: usize = 40;
@@ -18,21 +18,36 @@ pub struct Display {
     pub timing: bool,
     /// What a statement scans and writes is shown before it runs.
     pub explain: bool,
+    /// Results are made to fit where no terminal is, too: a script has asked for it.
+    pub anywhere: bool,
 }
 
 impl Default for Display {
     fn default() -> Self {
         let row_limit = Some(ROW_LIMIT);
-        Self { row_limit, expanded: false, pager: false, timing: true, explain: false }
+        Self {
+            row_limit,
+            expanded: false,
+            pager: false,
+            timing: true,
+            explain: false,
+            anywhere: false,
+        }
     }
 }
 
 impl Display {
+    /// What a script's own switches start from: everything as without them.
+    pub fn of_script() -> Self {
+        Self { row_limit: None, timing: false, anywhere: true, ..Self::default() }
+    }
+
     /// The shape of a result on a terminal of this width.
     pub fn shape(&self, width: usize) -> Shape {
+        let expanded = self.expanded;
         match self.pager {
-            true => Shape { width: usize::MAX, row_limit: None, expanded: self.expanded },
-            false => Shape { width, row_limit: self.row_limit, expanded: self.expanded },
+            true => Shape { expanded, ..Shape::WHOLE },
+            false => Shape { width, row_limit: self.row_limit, expanded, colours: wants_colours() },
         }
     }
 

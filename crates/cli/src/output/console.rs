@@ -84,6 +84,13 @@ impl Console {
     }
 }
 
+/// Whether colours are wanted: not with NO_COLOR, not where no terminal is or one without any.
+pub fn wants_colours() -> bool {
+    let says_no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
+    !says_no && !dumb && io::stdout().is_terminal()
+}
+
 /// An output that whoever reads it may close early: what is written after that goes nowhere.
 pub struct Pipe {
     inner: Box<dyn Write + Send>,

@@ -39,7 +39,7 @@ impl ExpandedPrinter {
 impl ResultPrinter for ExpandedPrinter {
     fn batch(&mut self, batch: &RecordBatch, out: &mut dyn Write) -> Result<()> {
         let room = self.shape.row_limit.unwrap_or(usize::MAX) - self.printed;
-        rows_of(batch, 0, room)?.iter().try_for_each(|row| self.row(row, out))
+        rows_of(batch, room, self.shape.colours)?.iter().try_for_each(|row| self.row(row, out))
     }
 
     fn finish(&mut self, _out: &mut dyn Write) -> Result<()> {
@@ -60,7 +60,7 @@ mod tests {
         let n: ArrayRef = Arc::new(Int64Array::from(vec![Some(1), None, Some(3)]));
         let text: ArrayRef = Arc::new(StringArray::from(vec!["a\nb", "c", "d"]));
         let batch = RecordBatch::try_from_iter([("n", n), ("text", text)]).unwrap();
-        let shape = Shape { width: 80, row_limit: Some(2), expanded: true };
+        let shape = Shape { width: 80, row_limit: Some(2), expanded: true, colours: false };
         let mut printer = ExpandedPrinter::new(&batch.schema(), shape);
         let mut out = Vec::new();
         printer.batch(&batch, &mut out).unwrap();

@@ -28,19 +28,35 @@ impl Slot {
     }
 }
 
-/// Lays columns of these widths into `room`: as they are, else the wide ones narrower, else the
-/// ones in the middle left out.
-pub fn fit(widths: &[usize], room: usize) -> Vec<Slot> {
-    let widest = widths.iter().copied().max().unwrap_or(0);
-    let narrowed = |cap: usize| widths.iter().map(move |&width| width.min(cap));
-    let total = |cap: usize| 1 + narrowed(cap).map(|width| width + FRAME).sum::<usize>();
+/// What a column would take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Want {
+    /// The width of its widest text.
+    pub width: usize,
+    /// What it isn't made narrower than: a number that is cut says something wrong.
+    pub least: usize,
+}
+
+impl Want {
+    /// The width under a cap.
+    fn capped(self, cap: usize) -> usize {
+        self.width.min(cap.max(self.least))
+    }
+}
+
+/// Lays columns into `room`: as they are, else the wide ones narrower, else the ones in the middle
+/// left out.
+pub fn fit(wants: &[Want], room: usize) -> Vec<Slot> {
+    let widest = wants.iter().map(|want| want.width).max().unwrap_or(0);
+    let capped = |cap: usize| wants.iter().map(move |want| want.capped(cap));
+    let total = |cap: usize| 1 + capped(cap).map(|width| width + FRAME).sum::<usize>();
     if total(widest) <= room {
-        return columns(narrowed(widest).enumerate());
+        return columns(capped(widest).enumerate());
     }
     let caps = MIN_WIDTH..widest.min(room);
     match caps.rev().find(|&cap| total(cap) <= room) {
-        Some(cap) => columns(narrowed(cap).enumerate()),
-        None => outer(&narrowed(MIN_WIDTH).collect::<Vec<_>>(), room),
+        Some(cap) => columns(capped(cap).enumerate()),
+        None => outer(&capped(MIN_WIDTH).collect::<Vec<_>>(), room),
     }
 }
 
@@ -70,19 +86,23 @@ fn outer(widths: &[usize], room: usize) -> Vec<Slot> {
 mod tests {
     use super::*;
 
+    fn texts<const N: usize>(widths: [usize; N]) -> [Want; N] {
+        widths.map(|width| Want { width, least: 0 })
+    }
+
     fn total(slots: &[Slot]) -> usize {
         1 + slots.iter().map(|slot| slot.width() + FRAME).sum::<usize>()
     }
 
     #[test]
     fn what_fits_keeps_its_width() {
-        assert_eq!(fit(&[3, 5], 15), [Slot::Column(0, 3), Slot::Column(1, 5)]);
-        assert_eq!(fit(&[], 10), []);
+        assert_eq!(fit(&texts([3, 5]), 15), [Slot::Column(0, 3), Slot::Column(1, 5)]);
+        assert_eq!(fit(&texts([]), 10), []);
     }
 
     #[test]
     fn the_wide_columns_give_way_first() {
-        let slots = fit(&[3, 200, 50], 80);
+        let slots = fit(&texts([3, 200, 50]), 80);
         assert_eq!(slots[0], Slot::Column(0, 3));
         assert_eq!(slots[1].width(), slots[2].width());
         assert!((78..=80).contains(&total(&slots)), "{slots:?}");
@@ -90,7 +110,7 @@ mod tests {
 
     #[test]
     fn columns_in_the_middle_go_when_nothing_else_helps() {
-        let slots = fit(&[25; 19], 80);
+        let slots = fit(&texts([25; 19]), 80);
         let shown: Vec<usize> = slots
             .iter()
             .filter_map(|slot| match slot {
@@ -105,6 +125,14 @@ mod tests {
 
     #[test]
     fn however_narrow_the_first_column_is_there() {
-        assert_eq!(fit(&[30, 20], 5), [Slot::Column(0, MIN_WIDTH), Slot::Gap]);
+        assert_eq!(fit(&texts([30, 20]), 5), [Slot::Column(0, MIN_WIDTH), Slot::Gap]);
+    }
+
+    #[test]
+    fn a_number_is_never_narrowed_but_its_header_is() {
+        let number = Want { width: 50, least: 39 };
+        let text = Want { width: 60, least: 0 };
+        assert_eq!(fit(&[text, number], 80), [Slot::Column(0, 34), Slot::Column(1, 39)]);
+        assert_eq!(fit(&[number, text], 50), [Slot::Column(0, 39), Slot::Gap]);
     }
 }

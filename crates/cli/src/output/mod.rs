@@ -12,7 +12,6 @@ mod fit;
 mod fitted;
 mod json;
 mod plan;
-mod table;
 mod text;
 
 use std::io::Write;
@@ -20,7 +19,7 @@ use std::io::Write;
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 
-pub use console::{Console, Pipe};
+pub use console::{Console, Pipe, wants_colours};
 
 use crate::args::Format;
 use crate::status::{Failure, Result};
@@ -38,7 +37,7 @@ pub trait ResultPrinter: Send {
 pub fn printer(format: Format, schema: &SchemaRef, is_explain: bool) -> Box<dyn ResultPrinter> {
     match format {
         Format::Table if is_explain => Box::new(plan::PlanPrinter::default()),
-        Format::Table => Box::new(table::TablePrinter::new(schema.clone())),
+        Format::Table => shaped_printer(schema, Shape::WHOLE),
         Format::Csv => Box::new(delimited::DelimitedPrinter::new(schema.clone(), b',')),
         Format::Tsv => Box::new(delimited::DelimitedPrinter::new(schema.clone(), b'\t')),
         Format::Json => Box::new(json::ArrayPrinter::new()),
@@ -55,6 +54,14 @@ pub struct Shape {
     pub row_limit: Option<usize>,
     /// One line per column, in place of one per row.
     pub expanded: bool,
+    /// Whether what reads it shows colours.
+    pub colours: bool,
+}
+
+impl Shape {
+    /// Every row and column, for whatever reads it.
+    pub const WHOLE: Self =
+        Self { width: usize::MAX, row_limit: None, expanded: false, colours: false };
 }
 
 /// The printer for people at a terminal.
@@ -117,6 +124,21 @@ mod tests {
         assert_eq!(rows.as_array().unwrap().len(), 4);
         assert!(rows[1].as_object().unwrap()["n"].is_null());
         assert_eq!(printed(Format::NdJson, &[sample()]).lines().count(), 2);
+    }
+
+    #[test]
+    fn a_table_obeys_no_value() {
+        let text: ArrayRef = Arc::new(StringArray::from(vec!["\u{1b}[31mred", "a\tb\r", "c\nd"]));
+        let batch = RecordBatch::try_from_iter([("t", text)]).unwrap();
+        let mut out = Vec::new();
+        let mut printer = printer(Format::Table, &batch.schema(), false);
+        printer.batch(&batch, &mut out).unwrap();
+        printer.finish(&mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        assert!(!table.contains(['\u{1b}', '\t', '\r']), "{table}");
+        assert!(table.contains("| \\u{1b}[31mred |"), "{table}");
+        let width = table.lines().next().unwrap().len();
+        assert!(table.lines().all(|line| line.len() == width), "{table}");
     }
 
     #[test]

@@ -20,6 +20,9 @@ At the prompt:
   ~/.partwise_history  what was typed in earlier sessions
   PAGER, NO_COLOR      what \\pager runs; no colours
 
+Ctrl-C cancels the statement that runs; pressed again it ends a -c or -f at once, and tells how to
+leave the prompt.
+
 Exit status:
   0 done   1 a statement failed   2 bad usage   3 stopped by guard or scope
   4 conflict with another writer (try again)   130 cancelled with Ctrl-C";

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use partwise_sql::{ContextOptions, Lake, PartwiseContext};
 
 use crate::args::EngineArguments;
+use crate::cooperate;
 use crate::status::Result;
 
 /// The lake of a command line that names none.
@@ -51,7 +52,18 @@ impl Engine {
             threads: self.arguments.threads,
             memory_limit_bytes: self.arguments.memory_limit,
         };
-        Ok(PartwiseContext::with_options(options).await?)
+        let context = PartwiseContext::with_options(options).await?;
+        cooperate::joins_of(context.session());
+        Ok(context)
+    }
+
+    /// What to say of a lake that the command line names and that isn't there, also not now that
+    /// everything has run.
+    pub fn missing_lake(&self) -> Option<String> {
+        let named = self.arguments.lake.as_ref()?;
+        let is_missing = named.as_os_str() != NO_LAKE && !named.exists();
+        is_missing
+            .then(|| format!("the lake {} isn't there yet: it has no tables", named.display()))
     }
 
     fn lake(&self) -> Lake {
@@ -64,5 +76,23 @@ impl Engine {
 
     fn lake_folder(&self) -> &PathBuf {
         self.arguments.lake.as_ref().unwrap_or(&self.default_lake)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn missing(lake: Option<&str>) -> Option<String> {
+        let lake = lake.map(PathBuf::from);
+        Engine::new(EngineArguments { lake, ..EngineArguments::default() }).missing_lake()
+    }
+
+    #[test]
+    fn only_a_lake_that_is_named_can_be_missed() {
+        assert!(missing(Some("/nonexistent/lake")).unwrap().contains("/nonexistent/lake"));
+        assert_eq!(missing(Some(NO_LAKE)), None);
+        assert_eq!(missing(Some(".")), None);
+        assert_eq!(missing(None), None);
     }
 }

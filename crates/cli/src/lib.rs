@@ -9,6 +9,7 @@
 #![deny(missing_docs)]
 
 mod args;
+mod cooperate;
 mod demo;
 mod directive;
 mod display;
@@ -24,9 +25,9 @@ mod prompt;
 mod pump;
 mod runner;
 mod script;
-mod settle;
 mod status;
 mod taxi;
+mod workers;
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -39,11 +40,14 @@ use interrupt::Interrupts;
 use output::Console;
 use runner::Runner;
 use script::Script;
-use settle::settle;
 use status::{Failure, Result, Status};
+use workers::Workers;
 
 /// How long the end of a run waits for work that was cancelled to let go of its files.
 const SHUTDOWN_PATIENCE: Duration = Duration::from_secs(5);
+
+/// The same after a Ctrl-C.
+const INTERRUPTED_PATIENCE: Duration = Duration::from_millis(800);
 
 /// Runs a command line, the program's name first, and says how to exit.
 ///
@@ -75,33 +79,45 @@ fn usage(error: &clap::Error) -> ExitCode {
 }
 
 fn run_to_end(line: CommandLine) -> Result<()> {
-    let mut runtime = tokio::runtime::Builder::new_multi_thread();
-    if let Some(threads) = line.engine().threads {
-        runtime.worker_threads(threads);
-    }
-    let runtime = runtime.enable_all().build();
+    let workers = Workers::start(line.engine().threads)?;
+    // Only to wait on: statements run on the workers.
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("no threads: {error}")))?;
-    let done = runtime.block_on(dispatch(line));
-    runtime.block_on(settle(SHUTDOWN_PATIENCE));
-    runtime.shutdown_timeout(SHUTDOWN_PATIENCE);
+    let done = runtime.block_on(dispatch(line, &workers));
+    runtime.shutdown_background();
+    workers.shut_down(patience_after(&done));
     done
 }
 
-async fn dispatch(line: CommandLine) -> Result<()> {
+/// Who has pressed Ctrl-C waits for the end.
+fn patience_after(done: &Result<()>) -> Duration {
+    match done {
+        Err(failure) if failure.status == Status::Interrupted => INTERRUPTED_PATIENCE,
+        _ => SHUTDOWN_PATIENCE,
+    }
+}
+
+async fn dispatch(line: CommandLine, workers: &Workers) -> Result<()> {
     let engine = Engine::new(line.engine());
     let CommandLine { arguments, inputs } = line;
     let mut console = Console::new(arguments.format, arguments.quiet);
     match &arguments.subcommand {
         Some(Task::Taxi(taxi)) => return taxi::run(taxi, engine.threads(), &mut console),
-        Some(Task::Demo(demo)) => return demo::run(demo, engine, console).await,
+        Some(Task::Demo(demo)) => return demo::run(demo, engine, workers.clone(), console).await,
         None => {}
     }
     let interrupts = Interrupts::listen()?;
     let variables = arguments.variables.into_iter().collect();
     let context = engine.open().await?;
-    let mut runner = Runner::new(context, variables, interrupts.clone(), console);
+    let mut runner = Runner::new(context, variables, interrupts.clone(), workers.clone(), console);
     match inputs_or_stdin(inputs) {
-        Some(inputs) => run_inputs(&mut runner, &inputs).await,
+        Some(inputs) => {
+            run_inputs(&mut runner, &inputs).await?;
+            let missing = engine.missing_lake().filter(|_| !runner.console.is_quiet());
+            missing.iter().for_each(|missing| runner.console.warning(missing));
+            Ok(())
+        }
         None => prompt::run(&mut runner, &interrupts).await,
     }
 }
@@ -118,7 +134,7 @@ fn inputs_or_stdin(inputs: Vec<Input>) -> Option<Vec<Input>> {
 async fn run_inputs(runner: &mut Runner, inputs: &[Input]) -> Result<()> {
     for input in inputs {
         let script = Script::read(input)?;
-        runner.run_script(&script).await?;
+        prompt::run_script(runner, &script).await?;
     }
     Ok(())
 }

@@ -6,6 +6,7 @@ use tokio::task::JoinHandle;
 
 use crate::interrupt::{Interrupts, stopped_by_bug};
 use crate::status::Result;
+use crate::workers::Workers;
 
 /// Items drawn ahead of whoever takes them.
 const AHEAD: usize = 2;
@@ -17,10 +18,13 @@ pub struct Pump<T> {
 }
 
 impl<T: Send + 'static> Pump<T> {
-    /// Starts to draw.
-    pub fn start(mut stream: impl Stream<Item = T> + Unpin + Send + 'static) -> Self {
+    /// Starts to draw, on the workers.
+    pub fn start(
+        workers: &Workers,
+        mut stream: impl Stream<Item = T> + Unpin + Send + 'static,
+    ) -> Self {
         let (sender, items) = mpsc::channel(AHEAD);
-        let task = tokio::spawn(async move {
+        let task = workers.spawn(async move {
             while let Some(item) = stream.next().await {
                 if sender.send(item).await.is_err() {
                     break;
@@ -62,8 +66,8 @@ mod tests {
 
     #[tokio::test]
     async fn every_item_comes_through_in_order() {
-        let interrupts = Interrupts::deaf();
-        let mut pump = Pump::start(stream::iter(0..10));
+        let (interrupts, workers) = (Interrupts::deaf(), Workers::start(Some(1)).unwrap());
+        let mut pump = Pump::start(&workers, stream::iter(0..10));
         let mut found = Vec::new();
         while let Some(item) = pump.next(&interrupts).await.unwrap() {
             found.push(item);
@@ -73,17 +77,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_press_ends_the_wait_for_a_stream_that_gives_nothing() {
-        let interrupts = Interrupts::deaf();
+        let (interrupts, workers) = (Interrupts::deaf(), Workers::start(Some(1)).unwrap());
         interrupts.press();
-        let mut pump = Pump::start(stream::pending::<()>());
+        let mut pump = Pump::start(&workers, stream::pending::<()>());
         assert_eq!(pump.next(&interrupts).await.unwrap_err().status, Status::Interrupted);
     }
 
     #[tokio::test]
     async fn a_stream_that_breaks_is_not_taken_for_its_end() {
         let broken = stream::iter(0..3).map(|n| if n == 2 { panic!("broken") } else { n });
-        let mut pump = Pump::start(broken);
-        let interrupts = Interrupts::deaf();
+        let (interrupts, workers) = (Interrupts::deaf(), Workers::start(Some(1)).unwrap());
+        let mut pump = Pump::start(&workers, broken);
         let mut last = pump.next(&interrupts).await;
         while let Ok(Some(_)) = last {
             last = pump.next(&interrupts).await;

@@ -13,6 +13,7 @@ use crate::figures::Figures;
 use crate::interrupt::Interrupts;
 use crate::number::seconds;
 use crate::status::{Failure, Result, Status};
+use crate::workers::Workers;
 
 /// One script of `sql/`.
 pub(super) struct Lesson {
@@ -50,6 +51,7 @@ pub(super) struct Walk {
     pub figures: Figures,
     pub variables: BTreeMap<String, String>,
     pub interrupts: Interrupts,
+    pub workers: Workers,
     pub page: Page,
 }
 
@@ -160,7 +162,7 @@ impl Walk {
         let statement = substitute(text, &self.variables)?;
         let context = context.clone();
         let work = async move { drained(context.execute(&statement).await?).await };
-        match self.interrupts.or_aborted(work).await? {
+        match self.interrupts.or_aborted(&self.workers, work).await? {
             Ok(outcome) => Ok(outcome),
             Err(error) => {
                 let failure = Failure::from(error);

@@ -21,6 +21,7 @@ use crate::figures::Figures;
 use crate::interrupt::Interrupts;
 use crate::output::Console;
 use crate::status::{Failure, Result};
+use crate::workers::Workers;
 
 use lesson::{LESSONS, Walk};
 use page::Page;
@@ -33,7 +34,12 @@ const DEMO_LAKE: &str = "lake-demo";
 ///
 /// # Errors
 /// Data that doesn't fit the scale; at the end, a figure that differs or a lesson that failed.
-pub async fn run(arguments: &DemoArguments, engine: Engine, console: Console) -> Result<()> {
+pub async fn run(
+    arguments: &DemoArguments,
+    engine: Engine,
+    workers: Workers,
+    console: Console,
+) -> Result<()> {
     let started = Instant::now();
     let figures = Figures::at_scale(arguments.scale).map_err(Failure::usage)?;
     let engine = engine.with_default_lake(DEMO_LAKE);
@@ -43,7 +49,7 @@ pub async fn run(arguments: &DemoArguments, engine: Engine, console: Console) ->
     let variables = BTreeMap::from([("data".to_owned(), data.folder.display().to_string())]);
     // Until here Ctrl-C simply ends the process: nothing half made counts as data.
     let interrupts = Interrupts::listen()?;
-    let mut walk = Walk { figures, variables, interrupts, page };
+    let mut walk = Walk { figures, variables, interrupts, workers, page };
     for (index, lesson) in LESSONS.iter().enumerate() {
         let context = engine.open().await?;
         walk.lesson(index + 1, lesson, context).await?;

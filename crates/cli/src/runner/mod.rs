@@ -6,38 +6,51 @@
 //!                                                error -> expected: printed, on | else: stop
 //! ```
 
+mod rows;
+
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use arrow::array::RecordBatch;
 use partwise_sql::{
-    Execution, PartwiseContext, Progress, Rows, ScanTotals, ScriptStatement, WriteReport, counted,
-    split_statements, substitute,
+    Execution, PartwiseContext, Progress, ScriptStatement, WriteReport, split_statements,
+    substitute, substitute_set,
 };
 
 use crate::args::Format;
 use crate::directive::{Template, begins_after, expected_errors, makes_something};
 use crate::display::Display;
 use crate::interrupt::Interrupts;
-use crate::number::seconds;
-use crate::output::{Console, ResultPrinter, Shape, printer, shaped_printer};
-use crate::pager::Pager;
+use crate::output::{Console, Shape, printer, shaped_printer};
 use crate::plan_lines;
 use crate::progress::ProgressLine;
-use crate::pump::Pump;
 use crate::script::Script;
 use crate::status::{Failure, Result, Status};
+use crate::workers::Workers;
 
 /// A session: where statements run, what `${name}` stands for, where results go.
 pub struct Runner {
     context: PartwiseContext,
-    variables: BTreeMap<String, String>,
     interrupts: Interrupts,
+    workers: Workers,
+    /// What `${name}` stands for.
+    pub variables: BTreeMap<String, String>,
+    /// What becomes of a name that isn't set.
+    pub unset: Unset,
     /// Where results go.
     pub console: Console,
     /// How the prompt shows results; none: in full, as a script's.
     pub display: Option<Display>,
+}
+
+/// What becomes of a `${name}` that nobody has set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unset {
+    /// It is an error: a script can't do without.
+    Refused,
+    /// It stays as it is typed.
+    Left,
 }
 
 impl Runner {
@@ -46,14 +59,28 @@ impl Runner {
         context: PartwiseContext,
         variables: BTreeMap<String, String>,
         interrupts: Interrupts,
+        workers: Workers,
         console: Console,
     ) -> Self {
-        Self { context, variables, interrupts, console, display: None }
+        Self {
+            context,
+            interrupts,
+            workers,
+            variables,
+            unset: Unset::Refused,
+            console,
+            display: None,
+        }
     }
 
     /// The session that statements run in.
     pub fn context(&self) -> &PartwiseContext {
         &self.context
+    }
+
+    /// The threads that statements run on.
+    pub fn workers(&self) -> &Workers {
+        &self.workers
     }
 
     /// Runs `work` on the worker threads; a Ctrl-C aborts it.
@@ -64,7 +91,7 @@ impl Runner {
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> Result<T> {
-        self.interrupts.or_aborted(work).await
+        self.interrupts.or_aborted(&self.workers, work).await
     }
 
     /// Prints rows that are there, every one.
@@ -72,7 +99,7 @@ impl Runner {
     /// # Errors
     /// Output that can't be written.
     pub fn show(&mut self, rows: &RecordBatch) -> Result<()> {
-        let shape = Shape { width: self.console.width(), row_limit: None, expanded: false };
+        let shape = Shape { width: self.console.width(), ..Shape::WHOLE };
         let mut printer = match self.console.format() {
             Format::Table => shaped_printer(&rows.schema(), shape),
             format => printer(format, &rows.schema(), false),
@@ -126,7 +153,7 @@ impl Runner {
     /// Why it failed; [`Status::Interrupted`] when it was cancelled.
     pub async fn run_statement(&mut self, text: &str) -> Result<()> {
         let started = Instant::now();
-        let statement = substitute(text, &self.variables).map_err(unset_name)?;
+        let statement = self.filled(text)?;
         for line in self.show_plan(&statement).await? {
             self.console.notice(&line)?;
         }
@@ -145,6 +172,13 @@ impl Runner {
         Ok(self.console.out().flush()?)
     }
 
+    fn filled(&self, text: &str) -> Result<String> {
+        match self.unset {
+            Unset::Refused => substitute(text, &self.variables).map_err(unset_name),
+            Unset::Left => Ok(substitute_set(text, &self.variables)),
+        }
+    }
+
     fn flushed(&mut self, printed: Result<()>) -> Result<()> {
         printed?;
         Ok(self.console.out().flush()?)
@@ -155,7 +189,7 @@ impl Runner {
         let (context, watched) = (self.context.clone(), self.context.clone());
         let _progress = self.progress(move || watched.progress());
         let work = async move { context.execute(&statement).await };
-        Ok(self.interrupts.or_aborted(work).await??)
+        Ok(self.interrupts.or_aborted(&self.workers, work).await??)
     }
 }
 
@@ -166,86 +200,10 @@ impl Runner {
             Some(display) if display.explain => {
                 let (context, statement) = (self.context.clone(), statement.to_owned());
                 let lines = async move { plan_lines::of(&context, &statement).await };
-                self.interrupts.or_aborted(lines).await
+                self.interrupts.or_aborted(&self.workers, lines).await
             }
             _ => Ok(vec![]),
         }
-    }
-
-    async fn print_rows(&mut self, rows: Rows, started: Instant) -> Result<()> {
-        let (scan, is_explain) = (rows.scan(), rows.is_explain);
-        let Some(row_count) = self.print_paged(rows).await? else { return Ok(()) };
-        if let Some(display) = self.display.clone().filter(|_| !is_explain) {
-            if let Some(left_out) = self.left_out(&display, row_count) {
-                self.console.notice(&left_out)?;
-            }
-            let elapsed = display.timing.then(|| started.elapsed());
-            self.console.notice(&summary(row_count, scan.totals(), elapsed))?;
-        }
-        scan.warnings().iter().for_each(|warning| self.console.warning(warning));
-        Ok(())
-    }
-
-    /// Whether results are made to fit: for people at a terminal, never for what reads a pipe.
-    fn is_shaped(&self) -> bool {
-        self.console.format() == Format::Table && self.console.is_terminal()
-    }
-
-    fn left_out(&self, display: &Display, row_count: u64) -> Option<String> {
-        self.is_shaped().then(|| display.left_out(row_count)).flatten()
-    }
-
-    /// Prints rows, through the pager where the prompt has one; none if nobody reads any more.
-    async fn print_paged(&mut self, rows: Rows) -> Result<Option<u64>> {
-        let pager = self.display.as_ref().is_some_and(|display| display.pager);
-        if !pager || rows.is_explain || !self.console.is_terminal() {
-            let progress = self.progress_of(&rows);
-            return self.drain(rows, progress).await;
-        }
-        let (pager, input) = Pager::start()?;
-        let terminal = self.console.redirect(input);
-        let drained = self.drain(rows, ProgressLine::silent()).await;
-        drop(self.console.redirect(terminal));
-        let left = tokio::task::block_in_place(|| pager.wait());
-        self.interrupts.forget();
-        left.and(drained)
-    }
-
-    /// Prints rows as they come, and counts them; none if nobody reads any more.
-    async fn drain(&mut self, rows: Rows, progress: ProgressLine) -> Result<Option<u64>> {
-        let mut printer = self.printer(&rows);
-        let mut batches = Pump::start(rows.stream);
-        let mut row_count = 0;
-        while let Some(batch) = batches.next(&self.interrupts).await? {
-            let batch = batch.map_err(partwise_sql::Error::from)?;
-            row_count += batch.num_rows() as u64;
-            let out = self.console.out();
-            progress.aside(|| {
-                printer.batch(&batch, out)?;
-                Ok::<_, Failure>(out.flush()?)
-            })?;
-            if self.console.out().is_closed() {
-                return Ok(None);
-            }
-        }
-        drop(progress);
-        printer.finish(self.console.out())?;
-        Ok(Some(row_count))
-    }
-
-    fn printer(&self, rows: &Rows) -> Box<dyn ResultPrinter> {
-        let format = self.console.format();
-        match &self.display {
-            Some(display) if self.is_shaped() && !rows.is_explain => {
-                shaped_printer(&rows.schema, display.shape(self.console.width()))
-            }
-            _ => printer(format, &rows.schema, rows.is_explain),
-        }
-    }
-
-    fn progress_of(&self, rows: &Rows) -> ProgressLine {
-        let scan = rows.scan();
-        self.progress(move || scan.progress())
     }
 
     fn progress(&self, read: impl Fn() -> Option<Progress> + Send + 'static) -> ProgressLine {
@@ -283,18 +241,6 @@ fn done_unsaid(line: &str, why: Failure) -> Failure {
         why.status,
         format!("the statement was done, only its output could not be written ({why}): {line}"),
     )
-}
-
-/// `12 rows, 1 partition, 1 file, 77,033 rows read, 0.004 s`; what wasn't scanned isn't mentioned.
-fn summary(rows: u64, scan: Option<ScanTotals>, elapsed: Option<Duration>) -> String {
-    let mut parts = vec![counted(rows, "row")];
-    if let Some(scan) = scan {
-        parts.push(counted(scan.partitions, "partition"));
-        parts.push(counted(scan.files, "file"));
-        parts.push(format!("{} read", counted(scan.rows, "row")));
-    }
-    parts.extend(elapsed.map(seconds));
-    parts.join(", ")
 }
 
 /// The message of a failure that was expected.

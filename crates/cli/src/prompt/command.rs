@@ -1,6 +1,10 @@
 //! `\` commands.
 
+use std::path::PathBuf;
+
 use datafusion::common::utils::datafusion_strsim::levenshtein;
+
+use super::argument;
 
 /// What a `\` command asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,7 +18,13 @@ pub enum Command {
     /// Say how many rows are shown.
     ShowLimit,
     /// Run a script.
-    Include(String),
+    Include(PathBuf),
+    /// What `${name}` stands for.
+    Set(String, String),
+    /// Say what the names stand for.
+    ShowVariables,
+    /// Forget a name.
+    Unset(String),
     /// What there is.
     Help,
     /// Leave.
@@ -47,6 +57,8 @@ pub const COMMANDS: &[(&str, &str, &str)] = &[
     ("\\x", "[on|off]", "one line per column, for wide rows"),
     ("\\pager", "[on|off]", "whole results through $PAGER (less -SFX)"),
     ("\\i", "FILE", "runs a script"),
+    ("\\set", "[NAME VALUE]", "what ${NAME} is filled with; alone: lists the names"),
+    ("\\unset", "NAME", "leaves ${NAME} as it is"),
     ("\\?", "", "this help"),
     ("\\q", "", "leaves (so does Ctrl-D)"),
 ];
@@ -67,16 +79,22 @@ impl Command {
         let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
         let name = alias.map_or(name, |(_, name)| name);
         Ok(match name {
-            "\\d" => Self::Describe((!argument.is_empty()).then(|| argument.to_owned())),
-            "\\timing" => Self::Switch(Switch::Timing, position(name, argument)?),
-            "\\explain" => Self::Switch(Switch::Explain, position(name, argument)?),
-            "\\x" => Self::Switch(Switch::Expanded, position(name, argument)?),
-            "\\pager" => Self::Switch(Switch::Pager, position(name, argument)?),
-            "\\limit" => limit(argument)?,
-            "\\i" if argument.is_empty() => return Err("\\i needs a file: \\i job.sql".to_owned()),
-            "\\i" => Self::Include(argument.trim_matches('\'').to_owned()),
-            "\\?" => Self::Help,
-            "\\q" => Self::Quit,
+            "\\d" if argument.is_empty() => Self::Describe(None),
+            "\\d" => Self::Describe(Some(argument::table(argument)?)),
+            "\\timing" => Self::Switch(Switch::Timing, argument::position(name, argument)?),
+            "\\explain" => Self::Switch(Switch::Explain, argument::position(name, argument)?),
+            "\\x" => Self::Switch(Switch::Expanded, argument::position(name, argument)?),
+            "\\pager" => Self::Switch(Switch::Pager, argument::position(name, argument)?),
+            "\\limit" if argument.is_empty() => Self::ShowLimit,
+            "\\limit" => Self::Limit(argument::rows(argument)?),
+            "\\i" => Self::Include(argument::file(argument)?),
+            "\\set" if argument.is_empty() => Self::ShowVariables,
+            "\\set" => {
+                argument::assignment(argument).map(|(name, value)| Self::Set(name, value))?
+            }
+            "\\unset" => Self::Unset(argument::variable(argument)?),
+            "\\?" => argument::none(name, argument).map(|()| Self::Help)?,
+            "\\q" => argument::none(name, argument).map(|()| Self::Quit)?,
             _ => return Err(unknown(name)),
         })
     }
@@ -95,26 +113,6 @@ impl Switch {
             (Self::Pager, true) => "the pager is on: it gets every row and every column",
             (Self::Pager, false) => "the pager is off",
         }
-    }
-}
-
-fn position(name: &str, argument: &str) -> Result<Option<bool>, String> {
-    match argument.to_ascii_lowercase().as_str() {
-        "" => Ok(None),
-        "on" => Ok(Some(true)),
-        "off" => Ok(Some(false)),
-        _ => Err(format!("{name} takes on or off, or nothing to turn it over")),
-    }
-}
-
-fn limit(argument: &str) -> Result<Command, String> {
-    match argument.to_ascii_lowercase().as_str() {
-        "" => Ok(Command::ShowLimit),
-        "all" | "off" => Ok(Command::Limit(None)),
-        number => match number.replace(['_', ','], "").parse() {
-            Ok(rows) => Ok(Command::Limit(Some(rows))),
-            Err(_) => Err("\\limit takes a number of rows, or all".to_owned()),
-        },
     }
 }
 
@@ -137,13 +135,14 @@ pub fn help() -> String {
     });
     let commands = commands.collect::<Vec<_>>().join("\n");
     format!(
-        "Statements end with `;` and may take several lines.\n{commands}\n  \
+        "Statements end with `;` and may take several lines; commands stand on a line of their own.\n{commands}\n  \
          {:<20} completes keywords, tables, columns, settings, and paths inside quotes\n  \
-         {:<20} cancels what runs (a write leaves the table as it was), or clears the input\n  \
+         {:<20} cancels what runs (a write leaves the table as it was), or clears the input;\n  \
+         {:<20} while that isn't done, once more tells how to leave partwise\n  \
          {:<20} looks backwards through the history\n\
          Look around: SHOW TABLES; DESCRIBE t; SHOW PARTITIONS t; EXPLAIN SELECT ...;\n\
          ~/.partwiserc: statements and commands run at the start.",
-        "Tab", "Ctrl-C", "Ctrl-R"
+        "Tab", "Ctrl-C", "", "Ctrl-R"
     )
 }
 
@@ -164,6 +163,8 @@ mod tests {
         assert_eq!(Command::parse("\\limit all"), Ok(Command::Limit(None)));
         assert_eq!(Command::parse("\\i 'a b.sql'"), Ok(Command::Include("a b.sql".into())));
         assert_eq!(Command::parse("\\q"), Ok(Command::Quit));
+        assert_eq!(Command::parse("\\set n 1"), Ok(Command::Set("n".into(), "1".into())));
+        assert_eq!(Command::parse("\\set"), Ok(Command::ShowVariables));
     }
 
     #[test]
@@ -174,6 +175,7 @@ mod tests {
         assert!(said.contains("there are \\d, \\explain"), "{said}");
         assert!(Command::parse("\\").unwrap_err().contains("there are"));
         assert!(Command::parse("\\limit few").unwrap_err().contains("number"));
+        assert!(Command::parse("\\q extra").unwrap_err().contains("takes nothing"));
         assert!(Command::parse("\\x maybe").unwrap_err().contains("on or off"));
     }
 

@@ -14,6 +14,8 @@ pub trait Names {
     fn tables(&self) -> Vec<String>;
     /// The columns of a table, or of files named by a path.
     fn columns(&self, table: &str) -> Vec<String>;
+    /// The columns that a table is partitioned by.
+    fn partition_columns(&self, table: &str) -> Vec<String>;
     /// Its settings with their values.
     fn settings(&self) -> Vec<(String, String)>;
     /// Its functions.
@@ -53,6 +55,7 @@ impl Completer<'_> {
             Spot::Command => self.matching(COMMANDS.iter().map(|(name, ..)| plain(name))),
             Spot::Argument(command) => self.argument(command),
             Spot::Path => paths::complete(self.typed, self.after.starts_with('\'')),
+            Spot::PartitionColumn => self.partition_columns(),
             Spot::QuotedName => self.quoted_names(),
             Spot::Setting => self.settings(),
             Spot::Value(setting) => self.values(setting),
@@ -72,14 +75,45 @@ impl Completer<'_> {
 
     fn argument(&self, command: &str) -> Vec<Pair> {
         match command {
+            "\\d" | "\\dt" if self.typed.starts_with('"') => self.quoted_tables(),
             "\\d" | "\\dt" => self.tables(),
-            "\\i" => paths::complete(self.typed, true),
+            "\\i" => self.files(),
             "\\limit" => self.matching([plain("all")]),
             "\\timing" | "\\explain" | "\\x" | "\\pager" => {
                 self.matching([plain("on"), plain("off")])
             }
             _ => vec![],
         }
+    }
+
+    /// Files behind a quote or without one.
+    fn files(&self) -> Vec<Pair> {
+        match self.typed.strip_prefix(['\'', '"']) {
+            None => paths::complete(self.typed, true),
+            Some(typed) => {
+                let quote = &self.typed[..1];
+                let quoted = |pair: Pair| Pair {
+                    replacement: format!("{quote}{}", pair.replacement),
+                    display: pair.display,
+                };
+                paths::complete(typed, true).into_iter().map(quoted).collect()
+            }
+        }
+    }
+
+    fn quoted_tables(&self) -> Vec<Pair> {
+        let typed = self.typed.trim_start_matches('"').to_lowercase();
+        let tables = self.names.tables().into_iter();
+        tables
+            .filter(|table| table.to_lowercase().starts_with(&typed))
+            .map(|table| name(&table, true))
+            .collect()
+    }
+
+    fn partition_columns(&self) -> Vec<Pair> {
+        let table = mentions(self.line).into_iter().next().map(|mention| mention.table);
+        let columns = table.map(|table| self.names.partition_columns(&table)).unwrap_or_default();
+        self.matching(columns.iter().map(|name| column(name)))
     }
 
     fn tables(&self) -> Vec<Pair> {
@@ -218,6 +252,9 @@ mod tests {
             };
             columns.iter().map(|&name| name.to_owned()).collect()
         }
+        fn partition_columns(&self, table: &str) -> Vec<String> {
+            if table == "report" { vec!["pickup_month".to_owned()] } else { vec![] }
+        }
         fn settings(&self) -> Vec<(String, String)> {
             [("datafusion.execution.batch_size", "8192"), ("partwise.prune", "true")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -249,6 +286,8 @@ mod tests {
         assert_eq!(found("SELECT tr| FROM report"), ["trips", "true ", "trim("]);
         assert_eq!(found("SELECT | FROM report").len(), 3);
         assert_eq!(found("SELECT pulo|"), ["PULocationID"]);
+        assert_eq!(found("INSERT OVERWRITE report PARTITION (|"), ["pickup_month"]);
+        assert_eq!(found("SELECT 1 FROM report WHERE sel|"), ["select "]);
     }
 
     #[test]
@@ -272,6 +311,7 @@ mod tests {
     fn commands_and_their_arguments() {
         assert_eq!(found("\\t|"), ["\\timing"]);
         assert_eq!(found("\\d zo|"), ["zones"]);
+        assert_eq!(found("\\d \"Re|"), ["\"report\"", "\"Retired\""]);
         assert_eq!(found("\\timing o|"), ["on", "off"]);
         assert_eq!(found("SELECT 1 -- se|"), [""; 0]);
     }

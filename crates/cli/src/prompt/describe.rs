@@ -70,7 +70,8 @@ fn kind(provider: &dyn TableProvider) -> &'static str {
     }
 }
 
-fn partition_columns(table: &PartwiseTable) -> Vec<&str> {
+/// The columns that a table is partitioned by, in their order.
+pub fn partition_columns(table: &PartwiseTable) -> Vec<&str> {
     table.table_schema().partition_columns().iter().map(|c| c.name.as_str()).collect()
 }
 

@@ -8,12 +8,13 @@ use rustyline::error::ReadlineError;
 use rustyline::highlight::{CmdKind, Highlighter};
 use rustyline::hint::Hinter;
 use rustyline::history::FileHistory;
-use rustyline::validate::{ValidationContext, ValidationResult, Validator};
+use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
 use super::complete::{Names, complete};
-use super::highlight::{highlighted, wants_colours};
-use super::input::is_whole;
+use super::highlight::highlighted;
+use super::input::is_command;
+use crate::output::wants_colours;
 use crate::status::{Failure, Result};
 
 /// Statements that are remembered.
@@ -25,7 +26,7 @@ const HISTORY_FILE: &str = ".partwise_history";
 /// What a user did at the prompt.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// Ended an input with Enter.
+    /// Ended a line with Enter.
     Text(String),
     /// Threw the input away, with Ctrl-C.
     Cleared,
@@ -53,7 +54,11 @@ impl LineEditor {
             .completion_type(CompletionType::List)
             .build();
         let mut editor = Editor::with_config(config).map_err(unreadable)?;
-        editor.set_helper(Some(Assistant { names, colours: wants_colours() }));
+        editor.set_helper(Some(Assistant {
+            names,
+            colours: wants_colours(),
+            before: String::new(),
+        }));
         let history = std::env::home_dir().map(|home| home.join(HISTORY_FILE));
         if let Some(file) = &history {
             // The first session has none.
@@ -62,11 +67,14 @@ impl LineEditor {
         Ok(Self { editor, history })
     }
 
-    /// Reads one input; blocks until it is there.
+    /// Reads one line behind those in `before`; blocks until it is there.
     ///
     /// # Errors
     /// A terminal that can't be read.
-    pub fn read(&mut self, prompt: &str) -> Result<Typed> {
+    pub fn read(&mut self, prompt: &str, before: &str) -> Result<Typed> {
+        if let Some(assistant) = self.editor.helper_mut() {
+            assistant.before = before.to_owned();
+        }
         match self.editor.readline(prompt) {
             Ok(text) => Ok(Typed::Text(text)),
             Err(ReadlineError::Interrupted) => Ok(Typed::Cleared),
@@ -95,6 +103,8 @@ fn unreadable(error: ReadlineError) -> Failure {
 struct Assistant {
     names: Box<dyn Names>,
     colours: bool,
+    /// The lines of the input that have ended.
+    before: String,
 }
 
 impl Helper for Assistant {}
@@ -112,14 +122,24 @@ impl Completer for Assistant {
         pos: usize,
         _context: &Context<'_>,
     ) -> rustyline::Result<(usize, Vec<Pair>)> {
-        Ok(complete(line, pos, self.names.as_ref()))
+        if is_command(line) {
+            return Ok(complete(line, pos, self.names.as_ref()));
+        }
+        let before = self.before.len();
+        let whole = format!("{}{line}", self.before);
+        let (start, found) = complete(&whole, before + pos, self.names.as_ref());
+        match start.checked_sub(before) {
+            Some(start) => Ok((start, found)),
+            // What is typed began on a line that has ended.
+            None => Ok((pos, vec![])),
+        }
     }
 }
 
 impl Highlighter for Assistant {
     fn highlight<'l>(&self, line: &'l str, _pos: usize) -> Cow<'l, str> {
         match self.colours {
-            true => Cow::Owned(highlighted(line)),
+            true => Cow::Owned(highlighted(&self.before, line)),
             false => Cow::Borrowed(line),
         }
     }
@@ -129,11 +149,5 @@ impl Highlighter for Assistant {
     }
 }
 
-impl Validator for Assistant {
-    fn validate(&self, context: &mut ValidationContext) -> rustyline::Result<ValidationResult> {
-        Ok(match is_whole(context.input()) {
-            true => ValidationResult::Valid(None),
-            false => ValidationResult::Incomplete,
-        })
-    }
-}
+/// Whether Enter ends an input is told by its lines together.
+impl Validator for Assistant {}

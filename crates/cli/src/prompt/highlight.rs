@@ -1,5 +1,7 @@
 //! Colours for what is typed.
 
+use std::ops::Range;
+
 use datafusion::sql::sqlparser::tokenizer::{Token, Whitespace};
 
 use super::keywords::is_keyword;
@@ -12,36 +14,28 @@ const COMMENT: &str = "\x1b[2m";
 const COMMAND: &str = "\x1b[35m";
 const PLAIN: &str = "\x1b[0m";
 
-/// Whether colours are wanted: not with NO_COLOR, not on a terminal that has none.
-pub fn wants_colours() -> bool {
-    let says_no = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
-    !says_no && !dumb
-}
-
-/// The text with its keywords, strings, numbers and comments coloured.
-pub fn highlighted(text: &str) -> String {
-    if text.trim_start().starts_with('\\') {
-        return format!("{COMMAND}{text}{PLAIN}");
+/// A line with its keywords, strings, numbers and comments coloured; the lines `before` it decide
+/// what is inside a string.
+pub fn highlighted(before: &str, line: &str) -> String {
+    if before.is_empty() && line.trim_start().starts_with('\\') {
+        return format!("{COMMAND}{line}{PLAIN}");
     }
-    let Tokens { tokens, open } = Tokens::of(text);
-    let mut shown = String::with_capacity(text.len() * 2);
-    for token in &tokens {
-        paint(&mut shown, colour(token), &text[token.place.clone()]);
-    }
+    let text = format!("{before}{line}");
+    let Tokens { tokens, open } = Tokens::of(&text);
+    let mut shown = String::with_capacity(line.len() * 2);
+    let mut paint = |colour: Option<&str>, place: Range<usize>| {
+        let text = &text[place.start.max(before.len())..place.end.max(before.len())];
+        match colour.filter(|_| !text.is_empty()) {
+            Some(colour) => shown.extend([colour, text, PLAIN]),
+            None => shown.push_str(text),
+        }
+    };
+    tokens.iter().for_each(|token| paint(colour(token), token.place.clone()));
     if let Some(open) = open {
-        let rest = &text[open..];
-        let colour = if rest.starts_with("/*") { COMMENT } else { STRING };
-        paint(&mut shown, Some(colour), rest);
+        let colour = if text[open..].starts_with("/*") { COMMENT } else { STRING };
+        paint(Some(colour), open..text.len());
     }
     shown
-}
-
-fn paint(shown: &mut String, colour: Option<&str>, text: &str) {
-    match colour {
-        Some(colour) => shown.extend([colour, text, PLAIN]),
-        None => shown.push_str(text),
-    }
 }
 
 fn colour(token: &Placed) -> Option<&'static str> {
@@ -66,7 +60,7 @@ mod tests {
 
     #[test]
     fn each_kind_of_token_has_its_colour() {
-        let shown = highlighted("select zone, 12 FROM 'a' -- c");
+        let shown = highlighted("", "select zone, 12 FROM 'a' -- c");
         let expected = format!(
             "{KEYWORD}select{PLAIN} zone, {NUMBER}12{PLAIN} {KEYWORD}FROM{PLAIN} \
              {STRING}'a'{PLAIN} {COMMENT}-- c{PLAIN}"
@@ -75,11 +69,17 @@ mod tests {
     }
 
     #[test]
+    fn a_line_goes_on_with_what_the_lines_before_it_began() {
+        assert_eq!(highlighted("SELECT 'a\n", "b' x"), format!("{STRING}b'{PLAIN} x"));
+        assert_eq!(highlighted("/* a\n", "from"), format!("{COMMENT}from{PLAIN}"));
+    }
+
+    #[test]
     fn nothing_is_lost_or_added_but_colours() {
         for text in
             ["SELECT 'é' ,\n\t\"Ü\"  /* x", "SELECT 'open; FROM", "\\d t", "1e5 x'00' ~ @", "a\n"]
         {
-            assert_eq!(console::strip_ansi_codes(&highlighted(text)), text, "{text:?}");
+            assert_eq!(console::strip_ansi_codes(&highlighted("", text)), text, "{text:?}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub type Numbered = (usize, Piece);
 /// Whether Enter ends the input: a command is one line, a statement ends with its semicolon.
 pub fn is_whole(typed: &str) -> bool {
     const PROBE: &str = "partwise_probe";
-    if typed.trim().is_empty() || is_command(typed) {
+    if !says_something(typed) || is_command(typed) {
         return true;
     }
     if !typed.contains(';') {
@@ -40,7 +40,7 @@ pub fn pieces(text: &str) -> Vec<Numbered> {
     let mut pieces = Vec::new();
     let mut open: Option<(usize, String)> = None;
     for (index, line) in text.lines().enumerate() {
-        let begun = open.as_ref().is_some_and(|(_, sql)| has_begun(sql));
+        let begun = open.as_ref().is_some_and(|(_, sql)| says_something(sql));
         if !begun && is_command(line) {
             pieces.push((index + 1, Piece::Command(line.trim().to_owned())));
             continue;
@@ -48,11 +48,11 @@ pub fn pieces(text: &str) -> Vec<Numbered> {
         let (_, sql) = open.get_or_insert((index + 1, String::new()));
         sql.push_str(line);
         sql.push('\n');
-        if has_begun(sql) && is_whole(sql) {
+        if says_something(sql) && is_whole(sql) {
             pieces.extend(open.take().map(sql_piece));
         }
     }
-    pieces.extend(open.filter(|(_, sql)| has_begun(sql)).map(sql_piece));
+    pieces.extend(open.filter(|(_, sql)| says_something(sql)).map(sql_piece));
     pieces
 }
 
@@ -60,12 +60,13 @@ fn sql_piece((line, sql): (usize, String)) -> Numbered {
     (line, Piece::Sql(sql))
 }
 
-fn is_command(line: &str) -> bool {
+/// Whether a line is a command.
+pub fn is_command(line: &str) -> bool {
     line.trim_start().starts_with('\\')
 }
 
 /// Whether there is more than white space and comments.
-fn has_begun(sql: &str) -> bool {
+pub fn says_something(sql: &str) -> bool {
     !sql.trim().is_empty() && split_statements(sql).map_or(true, |all| !all.is_empty())
 }
 
@@ -80,6 +81,7 @@ mod tests {
             "SELECT ';';\n",
             "SELECT 1; -- done\n",
             "",
+            "-- nothing yet\n",
             "SELECT 1; SELECT 2;",
             "\\d report",
         ] {
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn commands_stand_alone_where_no_statement_has_begun() {
+    fn commands_stand_alone_where_no_statement_says_something() {
         let text = "-- first\n\\timing off\nSELECT 1,\n\\d\n; SELECT 2;\n \\q \nSELECT 3";
         let expected = [
             command(2, "\\timing off"),

@@ -3,16 +3,18 @@
 //! ```text
 //! ~/.partwiserc -> start_up -+
 //!                            +-> input (pieces) -> session -+-> command  -> describe, display
-//! keys -> editor ------------+                              +-> runner
-//!           |- input: where a statement ends
+//! keys -> editor -> entry ---+                              +-> runner
+//!           |       (lines, until a statement has ended)
 //!           |- highlight <- tokens, keywords
 //!           +- complete  <- spot, mentions <- tokens; names, paths
 //! ```
 
+mod argument;
 mod command;
 mod complete;
 mod describe;
 mod editor;
+mod entry;
 mod highlight;
 mod input;
 mod keywords;
@@ -26,21 +28,21 @@ mod tokens;
 
 use std::time::Duration;
 
+use datafusion::common::format::ExplainFormat;
 use tokio::runtime::Handle;
 
 use crate::display::Display;
 use crate::interrupt::Interrupts;
-use crate::runner::Runner;
-use crate::settle::settle;
+use crate::runner::{Runner, Unset};
 use crate::status::{Result, Status};
 use editor::{LineEditor, Typed};
+use entry::{Entry, Next, is_memorable};
 use names::SessionNames;
+pub use session::run_script;
 use session::{Then, run_piece};
 
-const PROMPT: &str = "partwise> ";
-
 /// How long the prompt waits after a Ctrl-C for the statement's files to be swept.
-const SWEEP_PATIENCE: Duration = Duration::from_millis(800);
+const SWEEP_PATIENCE: Duration = Duration::from_millis(600);
 
 /// Reads and runs inputs until Ctrl-D or `\q`; what fails is printed, and the prompt goes on.
 ///
@@ -48,30 +50,49 @@ const SWEEP_PATIENCE: Duration = Duration::from_millis(800);
 /// A terminal that can't be read or written.
 pub async fn run(runner: &mut Runner, interrupts: &Interrupts) -> Result<()> {
     runner.display = Some(Display::default());
+    runner.unset = Unset::Left;
+    interrupts.at_prompt();
+    explain_as_tree(runner);
     if !runner.console.is_quiet() {
         runner.console.notice("partwise: `\\?` for help, `\\q` to leave")?;
         start_up::run(runner).await;
     }
     let names = SessionNames::new(runner.context().clone(), Handle::current());
     let mut editor = LineEditor::open(Box::new(names))?;
+    let mut entry = Entry::default();
     loop {
         interrupts.forget();
-        let typed = tokio::task::block_in_place(|| editor.read(PROMPT))?;
+        let typed = tokio::task::block_in_place(|| editor.read(&entry.prompt(), entry.text()))?;
         interrupts.forget();
-        match typed {
+        let text = match typed {
             Typed::End => return Ok(()),
-            Typed::Cleared => {}
-            Typed::Text(text) if text.trim().is_empty() => {}
-            Typed::Text(text) => {
-                if let Some(warning) = editor.remember(&text) {
-                    runner.console.warning(&warning);
-                }
-                if run_typed(runner, &text).await == Then::Leave {
-                    return Ok(());
-                }
+            Typed::Cleared => {
+                entry.clear();
+                continue;
             }
+            Typed::Text(line) => match entry.take(&line) {
+                Next::More => continue,
+                Next::Run(text) | Next::Command(text) => text,
+            },
+        };
+        remember(runner, &mut editor, &text);
+        if run_typed(runner, &text).await == Then::Leave {
+            return Ok(());
         }
     }
+}
+
+fn remember(runner: &mut Runner, editor: &mut LineEditor, text: &str) {
+    let warning = if is_memorable(text) { editor.remember(text) } else { None };
+    if let Some(warning) = warning {
+        runner.console.warning(&warning);
+    }
+}
+
+/// People see plans as trees; an EXPLAIN that names a format, and SET, say otherwise.
+fn explain_as_tree(runner: &Runner) {
+    let state = runner.context().session().state_ref();
+    state.write().config_mut().options_mut().explain.format = ExplainFormat::Tree;
 }
 
 /// Runs what has been typed up to the first failure, which is printed.
@@ -81,8 +102,8 @@ async fn run_typed(runner: &mut Runner, text: &str) -> Then {
             Ok(Then::Leave) => return Then::Leave,
             Ok(Then::GoOn) => {}
             Err(failure) if failure.status == Status::Interrupted => {
-                settle(SWEEP_PATIENCE).await;
-                runner.console.complain(&format!("\n{failure}"));
+                let said = after_cancel(runner).await;
+                runner.console.complain(&format!("\n{said}"));
                 break;
             }
             Err(failure) => {
@@ -92,4 +113,16 @@ async fn run_typed(runner: &mut Runner, text: &str) -> Then {
         }
     }
     Then::GoOn
+}
+
+/// Waits a moment for what was cancelled to end; what doesn't keeps its threads, and the next
+/// statement gets others. Gives what is to be said.
+async fn after_cancel(runner: &Runner) -> String {
+    if runner.workers().settle(SWEEP_PATIENCE).await {
+        return "cancelled".to_owned();
+    }
+    match runner.workers().leave() {
+        Ok(()) => "cancelled; the rest of its work ends in the background".to_owned(),
+        Err(failure) => format!("cancelled, but its work goes on: {failure}"),
+    }
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use datafusion::common::TableReference;
 use partwise_sql::PartwiseContext;
+use partwise_table::PartwiseTable;
 use tokio::runtime::Handle;
 
 use super::complete::Names;
+use super::describe::partition_columns;
 
 /// A completion that takes longer than this stays empty.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -41,6 +43,16 @@ impl Names for SessionNames {
         });
         let fields = provider.map(|table| table.schema().fields().clone());
         fields.iter().flatten().map(|field| field.name().clone()).collect()
+    }
+
+    fn partition_columns(&self, table: &str) -> Vec<String> {
+        let session = self.context.session();
+        let provider = self.wait(async {
+            session.table_provider(TableReference::bare(table.to_owned())).await.ok()
+        });
+        let table = provider.as_ref().and_then(|table| table.downcast_ref::<PartwiseTable>());
+        let columns = table.map(partition_columns).unwrap_or_default();
+        columns.into_iter().map(str::to_owned).collect()
     }
 
     fn settings(&self) -> Vec<(String, String)> {

@@ -4,9 +4,16 @@ use std::path::Path;
 
 use rustyline::completion::Pair;
 
+use super::argument::at_home;
+
 /// The entries that a path may go on with: folders with a slash, files with the closing quote
-/// unless it is there already (`closed`).
+/// unless it is there already (`closed`). The home folder is written out.
 pub fn complete(typed: &str, closed: bool) -> Vec<Pair> {
+    let typed = match typed.starts_with("~/") {
+        true => at_home(typed).display().to_string(),
+        false => typed.to_owned(),
+    };
+    let typed = typed.as_str();
     let (folder, begun) = typed
         .rsplit_once('/')
         .map_or(("", typed), |(folder, begun)| (&typed[..folder.len() + 1], begun));

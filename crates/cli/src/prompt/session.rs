@@ -4,7 +4,7 @@ use partwise_sql::split_statements;
 
 use super::command::{Command, Switch, help};
 use super::describe::{self, Description};
-use super::input::Piece;
+use super::input::{Piece, pieces};
 use crate::display::Display;
 use crate::runner::Runner;
 use crate::script::Script;
@@ -17,6 +17,25 @@ pub enum Then {
     GoOn,
     /// The session ends.
     Leave,
+}
+
+/// Runs a script of the command line or of `\i`. In one without `\` commands, comments say what is
+/// expected to fail.
+///
+/// # Errors
+/// The first failure, with its place.
+pub async fn run_script(runner: &mut Runner, script: &Script) -> Result<()> {
+    let pieces = pieces(&script.text);
+    if !pieces.iter().any(|(_, piece)| matches!(piece, Piece::Command(_))) {
+        return runner.run_script(script).await;
+    }
+    for (line, piece) in pieces {
+        match Box::pin(run_piece(runner, line, piece, script.name.as_deref())).await? {
+            Then::Leave => break,
+            Then::GoOn => {}
+        }
+    }
+    Ok(())
 }
 
 /// Runs a piece that starts on a line of `file`; none: of the prompt.
@@ -52,19 +71,22 @@ async fn run_command(runner: &mut Runner, text: &str) -> Result<Then> {
         Command::Quit => return Ok(Then::Leave),
         Command::Help => runner.console.complain(&help()),
         Command::Describe(name) => describe(runner, name).await?,
-        Command::Include(file) => runner.run_script(&Script::read_file(file.as_ref())?).await?,
+        Command::Include(file) => run_script(runner, &Script::read_file(&file)?).await?,
         Command::Switch(switch, on) => turn(runner, switch, on)?,
         Command::Limit(rows) => {
             display(runner).row_limit = rows;
             tell_limit(runner)?;
         }
         Command::ShowLimit => tell_limit(runner)?,
+        Command::Set(name, value) => drop(runner.variables.insert(name, value)),
+        Command::Unset(name) => drop(runner.variables.remove(&name)),
+        Command::ShowVariables => tell_variables(runner)?,
     }
     Ok(Then::GoOn)
 }
 
 fn display(runner: &mut Runner) -> &mut Display {
-    runner.display.get_or_insert_default()
+    runner.display.get_or_insert_with(Display::of_script)
 }
 
 fn turn(runner: &mut Runner, switch: Switch, on: Option<bool>) -> Result<()> {
@@ -88,6 +110,15 @@ fn tell_limit(runner: &mut Runner) -> Result<()> {
         None => "every row of a result is shown".to_owned(),
     };
     runner.console.notice(&said)
+}
+
+fn tell_variables(runner: &mut Runner) -> Result<()> {
+    let set: Vec<String> =
+        runner.variables.iter().map(|(name, value)| format!("{name} = {value}")).collect();
+    match set.is_empty() {
+        true => runner.console.notice("no names are set: \\set NAME VALUE sets one"),
+        false => runner.console.notice(&set.join("\n")),
+    }
 }
 
 async fn describe(runner: &mut Runner, name: Option<String>) -> Result<()> {

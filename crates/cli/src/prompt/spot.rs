@@ -13,8 +13,10 @@ pub enum Spot {
     Command,
     /// What stands behind a `\` command.
     Argument(String),
-    /// A path, or another string.
+    /// A path.
     Path,
+    /// A column that the table is partitioned by.
+    PartitionColumn,
     /// A quoted name.
     QuotedName,
     /// The name of a setting.
@@ -55,6 +57,9 @@ const BEFORE_TABLE: &[&str] = &[
     "VACUUM",
 ];
 
+/// Words that a path follows, beside those that a table does.
+const BEFORE_PATH: &[&str] = &["LOCATION", "TO", "COPY"];
+
 /// Words that begin a clause; a comma belongs to the last of them.
 const CLAUSES: &[&str] =
     &["SELECT", "FROM", "WHERE", "GROUP", "HAVING", "ORDER", "BY", "ON", "SET", "VALUES"];
@@ -93,7 +98,8 @@ impl Cursor {
         match before[open..].chars().next() {
             Some('\'') => match setting_of(before, &solid(statement)) {
                 Some(setting) => Self::new(Spot::Value(setting), open),
-                None => Self::new(Spot::Path, open + 1),
+                None if takes_path(&solid(statement)) => Self::new(Spot::Path, open + 1),
+                None => Self::new(Spot::Nothing, before.len()),
             },
             Some('"') => Self::new(Spot::QuotedName, open + 1),
             _ => Self::new(Spot::Nothing, before.len()),
@@ -124,9 +130,36 @@ fn word_spot(tokens: &[&Placed]) -> Spot {
             .nth_back(1)
             .and_then(|table| table.name())
             .map_or(Spot::Nothing, |table| Spot::ColumnOf(table.to_owned())),
-        Token::Comma if last_clause(tokens).as_deref() == Some("FROM") => Spot::Table,
-        _ if last.word().is_some_and(|w| BEFORE_TABLE.contains(&w.as_str())) => Spot::Table,
+        Token::LParen | Token::Comma if is_in_partition(tokens) => Spot::PartitionColumn,
+        _ if takes_table(tokens) => Spot::Table,
         _ => Spot::Within,
+    }
+}
+
+/// Whether the tokens are followed by a table.
+fn takes_table(tokens: &[&Placed]) -> bool {
+    let Some(last) = tokens.last() else { return false };
+    match &last.token {
+        Token::Comma => last_clause(tokens).as_deref() == Some("FROM"),
+        _ => last.word().is_some_and(|word| BEFORE_TABLE.contains(&word.as_str())),
+    }
+}
+
+/// Whether a string behind the tokens is a path: also that of a function which gives a table.
+fn takes_path(tokens: &[&Placed]) -> bool {
+    match tokens {
+        [.., last] if last.word().is_some_and(|word| BEFORE_PATH.contains(&word.as_str())) => true,
+        [front @ .., _, paren] if paren.token == Token::LParen => takes_table(front),
+        _ => takes_table(tokens),
+    }
+}
+
+/// Whether the parenthesis that is open is that of a PARTITION.
+fn is_in_partition(tokens: &[&Placed]) -> bool {
+    let open = tokens.iter().rposition(|t| [Token::LParen, Token::RParen].contains(&t.token));
+    match open.map(|open| (&tokens[open].token, &tokens[..open])) {
+        Some((Token::LParen, [.., word])) => word.word().as_deref() == Some("PARTITION"),
+        _ => false,
     }
 }
 
@@ -212,6 +245,29 @@ mod tests {
         assert_eq!(Cursor::at("SELECT \"PU"), Cursor::new(Spot::QuotedName, 8));
         assert_eq!(spot("SELECT 1 -- fr"), Spot::Nothing);
         assert_eq!(spot("SELECT 1 /* fr"), Spot::Nothing);
+    }
+
+    #[test]
+    fn a_string_is_a_path_only_where_one_may_stand() {
+        for before in [
+            "SELECT * FROM a, 'da",
+            "COPY t TO 'da",
+            "CREATE TABLE t (a INT) USING parquet LOCATION 'da",
+            "SELECT * FROM history('da",
+        ] {
+            assert_eq!(spot(before), Spot::Path, "{before}");
+        }
+        for before in ["SELECT * FROM t WHERE day = '", "SELECT 'a", "SELECT upper('a"] {
+            assert_eq!(spot(before), Spot::Nothing, "{before}");
+        }
+    }
+
+    #[test]
+    fn a_partition_has_the_columns_of_its_table() {
+        let partition = Spot::PartitionColumn;
+        assert_eq!(spot("INSERT OVERWRITE t PARTITION ("), partition);
+        assert_eq!(spot("INSERT OVERWRITE t PARTITION (day = 1, ho"), partition);
+        assert_eq!(spot("INSERT OVERWRITE t PARTITION (day) SELECT (a, "), Spot::Within);
     }
 
     #[test]

@@ -46,3 +46,30 @@ fn a_script_begins_after_the_one_it_names() {
     assert_eq!(ran.status, Some(2), "{}", ran.err);
     assert!(ran.err.contains("nosuch.sql") && !ran.out.contains("98765"), "{}", ran.err);
 }
+
+#[test]
+fn a_backslash_command_runs_in_a_script_as_at_the_prompt() {
+    let folder = Folder::new();
+    folder.sql("CREATE TABLE t PARTITIONED BY (p) AS SELECT 1 AS v, 'x' AS p");
+    let ran = folder.run(&["-c", "\\d t"]).ok();
+    assert!(ran.out.contains("| p      | STRING | level 1   |"), "{}", ran.out);
+    let script = "\\set n 42\nSELECT ${n}\n  AS answer;\n\\q\nSELECT nosuch;\n";
+    fs::write(folder.path().join("job.sql"), script).expect("a script");
+    let ran = folder.run(&["-q", "--format", "csv", "-f", "job.sql"]).ok();
+    assert_eq!(ran.out, "answer\n42\n");
+    let ran = folder.run(&["-c", "\\limit 2\nSELECT value FROM generate_series(7, 9)"]).ok();
+    assert!(ran.out.contains("| 8     |\n+---") && !ran.out.contains("| 9 "), "{}", ran.out);
+    fs::write(folder.path().join("bad.sql"), "\\d t\nSELECT 1;\n\\nosuch").expect("a script");
+    folder.run(&["-f", "bad.sql"]).fails(1, &["bad.sql:3", "there is no \\nosuch"]);
+}
+
+#[test]
+fn a_lake_that_is_named_but_not_there_is_said_to_be_missing() {
+    let folder = Folder::new();
+    let ran = folder.run(&["--lake", "nowhere", "-c", "SHOW TABLES"]).ok();
+    assert!(ran.err.contains("the lake nowhere isn't there yet"), "{}", ran.err);
+    let ran = folder.run(&["-q", "--lake", "nowhere", "-c", "SHOW TABLES"]).ok();
+    assert_eq!(ran.err, "");
+    let ran = folder.run(&["--lake", "new", "-c", "CREATE TABLE t AS SELECT 1 AS v"]).ok();
+    assert_eq!(ran.err, "");
+}

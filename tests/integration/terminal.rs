@@ -15,6 +15,10 @@ const ENDLESS_WRITE: &str = "INSERT OVERWRITE report SELECT zone, pickup_hour, t
 const ENDLESS_QUERY: &str = "SELECT sum(a.trips + b.trips + c.value) FROM report a CROSS JOIN report b \
      CROSS JOIN generate_series(1, 1000000) c;";
 
+/// A join that gives batch after batch, for longer than a test waits, without waiting for anything.
+const JOIN_OF_MANY: &str = "SELECT count(*) FROM generate_series(1, 300000) a \
+     JOIN generate_series(1, 300000) b ON a.value % 1 = b.value % 1 AND a.value < b.value + 1;";
+
 #[test]
 fn a_statement_is_completed_and_run() {
     let folder = reported();
@@ -44,6 +48,8 @@ fn settings_commands_columns_and_paths_complete() {
         ("SELECT * FROM 'inco", "SELECT * FROM 'incoming/"),
         ("SELECT r.reve", "SELECT r.reve"),
         ("INSERT INTO repo", "INSERT INTO report"),
+        ("INSERT OVERWRITE report PARTITION (", "INSERT OVERWRITE report PARTITION (pickup_month"),
+        ("\\d \"rep", "\\d \"report\""),
     ] {
         terminal.type_in(typed);
         terminal.press("Tab");
@@ -76,6 +82,37 @@ fn a_statement_of_several_lines_is_remembered_as_one() {
     assert!(screen.contains("partwise> SELECT 40"), "{screen}");
     second.enter("\\q");
     second.wait_end();
+}
+
+#[test]
+fn a_statement_that_is_open_says_so_and_commands_run_meanwhile() {
+    let folder = Folder::new();
+    let Some(terminal) = Terminal::open(&folder, 100, 30) else { return };
+    terminal.enter("SELECT 1");
+    terminal.wait_for("\n       ->");
+    terminal.enter("\\timing off");
+    terminal.wait_for("timing is off\n       ->");
+    terminal.enter("+ 41 AS answer, 'a");
+    terminal.wait_for("\n       '>");
+    terminal.enter("\\q' AS text;");
+    terminal.wait_done("| 42     | a");
+    terminal.enter("-- nothing");
+    terminal.wait_done("-- nothing");
+    terminal.enter("exit");
+    terminal.wait_end();
+}
+
+#[test]
+fn a_name_is_filled_once_it_is_set_and_left_alone_before() {
+    let folder = Folder::new();
+    let Some(terminal) = Terminal::open(&folder, 100, 30) else { return };
+    terminal.enter("SELECT '${day}' AS day;");
+    terminal.wait_done("| ${day} |");
+    terminal.enter("\\set day 2024-01-15");
+    terminal.enter("SELECT '${day}' AS day;");
+    terminal.wait_done("| 2024-01-15 |");
+    terminal.enter("\\set");
+    terminal.wait_done("day = 2024-01-15");
 }
 
 #[test]
@@ -165,6 +202,18 @@ fn an_overwrite_that_is_cancelled_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn a_join_with_many_matches_is_cancelled_and_the_next_statement_runs() {
+    let folder = Folder::new();
+    let Some(terminal) = Terminal::open(&folder, 110, 30) else { return };
+    terminal.enter(JOIN_OF_MANY);
+    terminal.wait_for("1 s");
+    terminal.press("C-c");
+    terminal.wait_done("cancelled");
+    terminal.enter("SELECT 6 * 7 AS answer;");
+    terminal.wait_done("| 42     |");
+}
+
+#[test]
 fn long_work_shows_how_far_it_has_come_until_it_ends() {
     let folder = reported();
     let Some(terminal) = Terminal::open(&folder, 120, 30) else { return };
@@ -176,6 +225,13 @@ fn long_work_shows_how_far_it_has_come_until_it_ends() {
     terminal.clear();
     terminal.enter(ENDLESS_WRITE);
     terminal.wait_for(" of 3 files, 3 partitions");
+    terminal.press("C-c");
+    let screen = terminal.wait_done("cancelled");
+    assert!(!screen.contains(" of 3 files"), "{screen}");
+    terminal.clear();
+    terminal.enter(ENDLESS_QUERY);
+    terminal.wait_for(" of 3 files");
+    terminal.resize(40, 30);
     terminal.press("C-c");
     let screen = terminal.wait_done("cancelled");
     assert!(!screen.contains(" of 3 files"), "{screen}");
@@ -216,6 +272,57 @@ fn a_long_result_is_cut_and_says_so() {
     terminal.enter("\\limit 3");
     terminal.enter("SELECT value FROM generate_series(1, 10);");
     terminal.wait_done("3 of 10 rows shown");
+}
+
+#[test]
+fn no_number_is_cut_where_later_rows_are_wider() {
+    let folder = Folder::new();
+    let Some(terminal) = Terminal::open(&folder, 110, 30) else { return };
+    terminal.enter("\\limit all");
+    terminal.enter("SELECT i, 'v' || i AS name FROM generate_series(1, 20000) AS t(i) ORDER BY i;");
+    let screen = terminal.wait_done("20,000 rows, ");
+    assert!(screen.contains("| 20000 | v20000 |"), "{screen}");
+}
+
+#[test]
+fn a_plan_is_a_tree_and_explain_shows_what_is_written() {
+    let folder = reported();
+    let Some(terminal) = Terminal::open(&folder, 160, 60) else { return };
+    terminal.enter("EXPLAIN SELECT 1;");
+    terminal.wait_done("\u{250c}");
+    terminal.clear();
+    terminal.enter("EXPLAIN FORMAT INDENT SELECT 1;");
+    let screen = terminal.wait_done("ProjectionExec:");
+    assert!(!screen.contains('\u{250c}'), "{screen}");
+    terminal.clear();
+    terminal.enter("\\explain on");
+    terminal.enter("INSERT INTO report SELECT * FROM report WHERE pickup_month = '2024-01';");
+    terminal.wait_done("PartitionSink: target=");
+}
+
+#[test]
+fn a_query_that_is_cancelled_before_its_first_row_starts_no_pager() {
+    let folder = reported();
+    let Some(terminal) = Terminal::open_with(&folder, 110, 20, &["PAGER=cat > paged"]) else {
+        return;
+    };
+    terminal.enter("\\pager on");
+    terminal.enter(ENDLESS_QUERY);
+    terminal.wait_for("s, read: ");
+    terminal.press("C-c");
+    terminal.wait_done("cancelled");
+    assert!(!folder.path().join("paged").exists());
+}
+
+#[test]
+fn a_pager_that_is_left_early_is_said_to_be() {
+    let folder = Folder::new();
+    let Some(terminal) = Terminal::open_with(&folder, 110, 20, &["PAGER=head -n 3"]) else {
+        return;
+    };
+    terminal.enter("\\pager on");
+    terminal.enter("SELECT value FROM generate_series(1, 3000000);");
+    terminal.wait_done("the rest was not fetched");
 }
 
 #[test]

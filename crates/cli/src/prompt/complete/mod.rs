@@ -1,5 +1,8 @@
 //! Completion: what is known, chosen by where the cursor stands.
 
+mod argument;
+mod setting;
+
 use rustyline::completion::Pair;
 
 use super::command::COMMANDS;
@@ -21,14 +24,6 @@ pub trait Names {
     /// Its functions.
     fn functions(&self) -> Vec<String>;
 }
-
-/// Values that settings take, beside true and false.
-const VALUES: &[(&str, &[&str])] = &[
-    ("partwise.compression", &["'snappy'", "'zstd(3)'", "'gzip(6)'", "'lz4'", "'none'"]),
-    ("partwise.distribution", &["'tidy'", "'none'"]),
-    ("partwise.partition_overwrite_mode", &["'dynamic'", "'static'"]),
-    ("datafusion.explain.format", &["'tree'", "'indent'", "'pgjson'", "'graphviz'"]),
-];
 
 /// What may stand at `pos`: where it begins, and the candidates in the order of their likelihood.
 pub fn complete(line: &str, pos: usize, names: &dyn Names) -> (usize, Vec<Pair>) {
@@ -73,43 +68,6 @@ impl Completer<'_> {
         all.into_iter().filter(fits).collect()
     }
 
-    fn argument(&self, command: &str) -> Vec<Pair> {
-        match command {
-            "\\d" | "\\dt" if self.typed.starts_with('"') => self.quoted_tables(),
-            "\\d" | "\\dt" => self.tables(),
-            "\\i" => self.files(),
-            "\\limit" => self.matching([plain("all")]),
-            "\\timing" | "\\explain" | "\\x" | "\\pager" => {
-                self.matching([plain("on"), plain("off")])
-            }
-            _ => vec![],
-        }
-    }
-
-    /// Files behind a quote or without one.
-    fn files(&self) -> Vec<Pair> {
-        match self.typed.strip_prefix(['\'', '"']) {
-            None => paths::complete(self.typed, true),
-            Some(typed) => {
-                let quote = &self.typed[..1];
-                let quoted = |pair: Pair| Pair {
-                    replacement: format!("{quote}{}", pair.replacement),
-                    display: pair.display,
-                };
-                paths::complete(typed, true).into_iter().map(quoted).collect()
-            }
-        }
-    }
-
-    fn quoted_tables(&self) -> Vec<Pair> {
-        let typed = self.typed.trim_start_matches('"').to_lowercase();
-        let tables = self.names.tables().into_iter();
-        tables
-            .filter(|table| table.to_lowercase().starts_with(&typed))
-            .map(|table| name(&table, true))
-            .collect()
-    }
-
     fn partition_columns(&self) -> Vec<Pair> {
         let table = mentions(self.line).into_iter().next().map(|mention| mention.table);
         let columns = table.map(|table| self.names.partition_columns(&table)).unwrap_or_default();
@@ -133,32 +91,6 @@ impl Completer<'_> {
 
     fn or_keywords(&self, found: Vec<Pair>) -> Vec<Pair> {
         if found.is_empty() { self.keywords(INNER) } else { found }
-    }
-
-    fn settings(&self) -> Vec<Pair> {
-        let mut names: Vec<String> = self.names.settings().into_iter().map(|(n, _)| n).collect();
-        // Ours first.
-        names.sort_by_key(|name| (!name.starts_with("partwise."), name.clone()));
-        let mut found = self.matching(names.iter().map(|name| plain(name)));
-        if self.line.trim_start().to_lowercase().starts_with("show") {
-            found.extend(self.keywords(&["TABLES", "PARTITIONS", "COLUMNS", "ALL"]));
-        }
-        found
-    }
-
-    fn values(&self, setting: &str) -> Vec<Pair> {
-        let known = VALUES.iter().find(|(name, _)| name.eq_ignore_ascii_case(setting));
-        if let Some((_, values)) = known {
-            return self.matching(values.iter().map(|value| plain(value)));
-        }
-        let settings = self.names.settings();
-        let value = settings.iter().find(|(name, _)| name.eq_ignore_ascii_case(setting));
-        match value {
-            Some((_, now)) if now == "true" || now == "false" => {
-                self.matching([plain("true"), plain("false")])
-            }
-            _ => vec![],
-        }
     }
 
     fn within(&self) -> Vec<Pair> {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::partition::{PartitionColumn, PartitionKey};
 use crate::record::{AddedFile, FORMAT, Identity, Outcome, Record, TransactionId, Upload};
-use crate::snapshot::DataFile;
+use crate::snapshot::{DataFile, TypedNames};
 use crate::table::OpenFile;
 use crate::vacuum::Waste;
 use crate::{Error, Result};
@@ -34,6 +34,18 @@ pub(crate) trait Backend: Send + Sync {
     async fn record_versions(&self) -> Result<Vec<u64>>;
     /// The visible names of each directory, one level, without looking at any of them.
     async fn list_names(&self, dirs: Vec<String>) -> Result<Vec<Names>>;
+    /// The same, those that belong to a partition column with their values.
+    async fn list_level(
+        &self,
+        dirs: Vec<String>,
+        column: &PartitionColumn,
+    ) -> Result<Vec<Arc<TypedNames>>> {
+        let found = self.list_names(dirs).await?;
+        found.into_iter().map(|names| Ok(Arc::new(TypedNames::new(column, names)?))).collect()
+    }
+    /// Whether a directory can be gone to by the name that records give all directories, without
+    /// looking which there are: where looking is dear, and nothing tells that it isn't needed.
+    fn trusts_records(&self) -> bool;
     /// The data files of each directory and below.
     async fn list_files(&self, dirs: Vec<String>) -> Result<Vec<Files>>;
     /// Whether a visible data file is there at some depth.
@@ -320,27 +332,62 @@ pub(crate) fn to_json<T: Serialize>(what: &T) -> Result<Vec<u8>> {
     Ok(text)
 }
 
+/// A file of a log folder that says what format it has.
+pub(crate) trait Formatted: for<'a> Deserialize<'a> {
+    fn format(&self) -> u32;
+}
+
+impl Formatted for Meta {
+    fn format(&self) -> u32 {
+        self.format
+    }
+}
+
+impl Formatted for Published {
+    fn format(&self) -> u32 {
+        self.format
+    }
+}
+
+impl Formatted for Record {
+    fn format(&self) -> u32 {
+        self.format
+    }
+}
+
 /// JSON of a log folder; `shown` is the file it is from. A higher format is refused.
-pub(crate) fn from_json<T: for<'a> Deserialize<'a>>(text: &[u8], shown: &str) -> Result<T> {
+pub(crate) fn from_json<T: Formatted>(text: &[u8], shown: &str) -> Result<T> {
+    match serde_json::from_slice::<T>(text) {
+        Ok(found) if found.format() <= FORMAT => Ok(found),
+        Ok(found) => Err(unknown_format(found.format(), shown)),
+        Err(error) => match format_of(text) {
+            Some(format) if format > FORMAT => Err(unknown_format(format, shown)),
+            _ => Err(damaged(error, shown)),
+        },
+    }
+}
+
+/// The format alone, of a file that may be laid out in another way.
+fn format_of(text: &[u8]) -> Option<u32> {
     #[derive(Deserialize)]
     struct Format {
         format: u32,
     }
-    let damaged = |error: serde_json::Error| {
-        Error::corrupt(format!(
-            "{shown} can't be read: restore it, or move its log folder away (the data stays, \
-             history and undo are lost)"
-        ))
-        .with_source(error)
-    };
-    let format: Format = serde_json::from_slice(text).map_err(damaged)?;
-    if format.format > FORMAT {
-        return Err(Error::unsupported(format!(
-            "{shown} has format {}, this version of partwise ({}) knows formats up to {FORMAT}: \
-             use the version that wrote it, or a later one",
-            format.format,
-            env!("CARGO_PKG_VERSION")
-        )));
-    }
-    serde_json::from_slice(text).map_err(damaged)
+    serde_json::from_slice::<Format>(text).ok().map(|found| found.format)
+}
+
+fn damaged(error: serde_json::Error, shown: &str) -> Error {
+    Error::corrupt(format!(
+        "{shown} can't be read: restore it, or move its log folder away (the data stays, history \
+         and undo are lost)"
+    ))
+    .with_source(error)
+}
+
+fn unknown_format(format: u32, shown: &str) -> Error {
+    Error::unsupported(format!(
+        "{shown} has format {format}, this version of partwise ({}) knows formats up to {FORMAT}: \
+         use the version that wrote it, or a later one",
+        env!("CARGO_PKG_VERSION")
+    ))
 }

@@ -66,6 +66,7 @@
 #![deny(missing_docs)]
 
 mod backend;
+mod cache;
 mod change;
 mod commit;
 mod decide;
@@ -93,7 +94,8 @@ pub use decide::{Base, Decision, Touched, decide};
 pub use error::{Error, ErrorKind, Result};
 pub use history::HistoryEntry;
 pub use local::{
-    Disk, DiskEntry, DiskKind, DiskLock, DiskMetadata, DiskReader, DiskWriter, LocalDisk,
+    DirectoryState, Disk, DiskEntry, DiskKind, DiskLock, DiskMetadata, DiskReader, DiskWriter,
+    LocalDisk,
 };
 pub use location::{Location, TableStore};
 pub use partition::{

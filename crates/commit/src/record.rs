@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::partition::PartitionKey;
+use crate::partition::{PartitionColumn, PartitionKey};
 use crate::schema::RecordedSchema;
 use crate::token::{JobState, Token};
 
@@ -156,6 +156,11 @@ pub struct Record {
     /// The newest version before this one that set the schema; none for the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema_version: Option<u64>,
+    /// The partition columns whose directories were all spelled as this crate spells them, as far
+    /// as a commit that looked at all of them saw; none where one was spelled in another way, or
+    /// not all were looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub canonical_paths: Vec<PartitionColumn>,
     /// The last run of each job before this record; of a restore, at the version it brought back.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub jobs: BTreeMap<String, JobState>,

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions};
+use arrow::array::{
+    Array, ArrayRef, AsArray, Date32Array, Int64Array, RecordBatch, RecordBatchOptions,
+    StringArray, new_empty_array,
+};
 use arrow::datatypes::{
     Date32Type, Decimal128Type, Field, Int8Type, Int16Type, Int32Type, Int64Type, Schema,
     SchemaRef, TimestampMicrosecondType,
@@ -25,6 +28,7 @@ pub fn scalar(ty: &PartitionType, value: &PartitionValue) -> Result<ScalarValue>
         (PartitionType::Timestamp { utc }, PartitionValue::Timestamp(micros)) => {
             ScalarValue::TimestampMicrosecond(Some(*micros), utc.then(|| "UTC".into()))
         }
+        (PartitionType::Int64, PartitionValue::Int(value)) => ScalarValue::Int64(Some(*value)),
         (_, PartitionValue::Int(value)) => ScalarValue::Int64(Some(*value)).cast_to(&data_type)?,
         (ty, value) => {
             return Err(DataFusionError::Internal(format!(
@@ -100,7 +104,27 @@ fn level_array(
     prefixes: &[&[PartitionValue]],
     level: usize,
 ) -> Result<ArrayRef> {
-    let scalars =
-        prefixes.iter().map(|prefix| scalar(ty, &prefix[level])).collect::<Result<Vec<_>>>()?;
-    ScalarValue::iter_to_array(scalars)
+    let values = || prefixes.iter().map(|prefix| &prefix[level]);
+    Ok(match ty {
+        PartitionType::Int64 => {
+            let of = |value: &_| if let PartitionValue::Int(n) = value { Some(*n) } else { None };
+            Arc::new(values().map(of).collect::<Int64Array>())
+        }
+        PartitionType::Date => {
+            let of = |value: &_| if let PartitionValue::Date(n) = value { Some(*n) } else { None };
+            Arc::new(values().map(of).collect::<Date32Array>())
+        }
+        PartitionType::Text => Arc::new(values().map(text).collect::<StringArray>()),
+        ty => {
+            if prefixes.is_empty() {
+                return Ok(new_empty_array(&ty.to_arrow()));
+            }
+            let scalars = values().map(|value| scalar(ty, value)).collect::<Result<Vec<_>>>()?;
+            ScalarValue::iter_to_array(scalars)?
+        }
+    })
+}
+
+fn text(value: &PartitionValue) -> Option<&str> {
+    if let PartitionValue::Text(text) = value { Some(text) } else { None }
 }

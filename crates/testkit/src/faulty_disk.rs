@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use partwise_commit::{Disk, DiskEntry, DiskLock, DiskMetadata, DiskReader, DiskWriter, LocalDisk};
+use partwise_commit::{
+    DirectoryState, Disk, DiskEntry, DiskLock, DiskMetadata, DiskReader, DiskWriter, LocalDisk,
+};
 use rustix::io::Errno;
 
 use crate::faults::{Fault, Faults};
@@ -171,6 +173,9 @@ impl Disk for FaultyDisk {
     }
     fn list(&self, dir: &Path) -> io::Result<Vec<DiskEntry>> {
         self.call("list", dir, || LocalDisk.list(dir))
+    }
+    fn directory_state(&self, dir: &Path) -> io::Result<Option<DirectoryState>> {
+        LocalDisk.directory_state(dir)
     }
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         self.call("read", path, || LocalDisk.read(path))

@@ -48,7 +48,8 @@ impl Commit<'_> {
         self.refuse_other_schema(&head)?;
         let (mut snapshot, levels) = self.touched(&head).await?;
         let totals = self.totals(&head, &levels, &snapshot).await?;
-        let base = self.base(&head, totals).await?;
+        let base =
+            Base { canonical: self.canonical(&head, &levels), ..self.base(&head, totals).await? };
         self.count_rows(&mut snapshot).await?;
         warnings.extend_from_slice(&snapshot.warnings);
         let partitions = usize::try_from(base.totals.partitions).unwrap_or(usize::MAX);
@@ -137,11 +138,21 @@ impl Commit<'_> {
             columns,
             schema: (sets || head.schema.is_none()).then(|| self.recorded.clone()),
             schema_version: head.schema.as_ref().map(|(version, _)| *version),
+            canonical: false,
             jobs: head.jobs(),
             older_step,
             winner: head.record.as_deref().map(describe).unwrap_or_default(),
             totals,
         })
+    }
+
+    /// Whether all directories will be spelled as this crate does: a table made or replaced has no
+    /// others, a declared scope leaves those outside of it as the newest record says.
+    fn canonical(&self, head: &Head, levels: &Levels) -> bool {
+        let columns = self.schema.partition_columns();
+        let known = head.record.as_deref().is_some_and(|r| r.canonical_paths == columns);
+        let looked_at_all = !matches!(Touched::by(&self.change), Touched::Declared(_));
+        !levels.spelled_otherwise && (looked_at_all || known)
     }
 
     /// Totals before: partitions from the directories there are, where all were listed; the rest as

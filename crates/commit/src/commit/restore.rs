@@ -291,6 +291,8 @@ impl Restoring<'_> {
             previous: head.outcome.clone(),
             schema: (!same_schema).then(|| self.recorded.clone()),
             schema_version: head.schema.as_ref().map(|(version, _)| *version),
+            // What comes back may stand in directories that another tool spelled.
+            canonical_paths: Vec::new(),
             jobs: jobs_after(&past.own, &past.outcome),
             partitions,
             totals,

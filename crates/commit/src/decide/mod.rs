@@ -54,6 +54,8 @@ pub struct Base<'a> {
     pub schema: Option<RecordedSchema>,
     /// The newest version that set the schema.
     pub schema_version: Option<u64>,
+    /// Whether all directories of the table are known to be spelled as this crate does.
+    pub canonical: bool,
     /// The last run of each job.
     pub jobs: BTreeMap<String, JobState>,
     /// What an older run of the token's job wrote at its step, where the log still holds it.
@@ -207,10 +209,15 @@ fn record(change: &Change, base: &Base<'_>, partitions: Vec<RecordedPartition>) 
         previous: base.outcome.clone(),
         schema: base.schema.clone(),
         schema_version: base.schema_version,
+        canonical_paths: canonical_paths(base),
         jobs: base.jobs.clone(),
         partitions,
         totals,
     }
+}
+
+fn canonical_paths(base: &Base<'_>) -> Vec<PartitionColumn> {
+    if base.canonical { base.columns.to_vec() } else { Vec::new() }
 }
 
 fn scope(change: &Change, base: &Base<'_>) -> Option<RecordedScope> {

@@ -31,6 +31,7 @@ fn base(columns: &[PartitionColumn]) -> Base<'_> {
         columns,
         schema: None,
         schema_version: Some(1),
+        canonical: true,
         jobs: BTreeMap::new(),
         older_step: None,
         winner: "version 4 (append)".into(),

@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, CWD, FlockOperation, Mode, OFlags, RenameFlags};
 
@@ -20,6 +21,11 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
     fn link_metadata(&self, path: &Path) -> io::Result<DiskMetadata>;
     /// The entries of a directory, without `.` and `..`, in any order.
     fn list(&self, dir: &Path) -> io::Result<Vec<DiskEntry>>;
+    /// What a directory's names can be remembered under: as long as it stays the same, no name came
+    /// or went. None where the file system, or the moment, doesn't allow to tell.
+    fn directory_state(&self, _dir: &Path) -> io::Result<Option<DirectoryState>> {
+        Ok(None)
+    }
     /// The whole of a small file.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
     /// Opens a file for reading.
@@ -95,6 +101,19 @@ pub struct DiskMetadata {
     pub group: u32,
 }
 
+/// What a directory says about itself that differs once a name came or went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DirectoryState {
+    /// Which file system it is on.
+    pub device: u64,
+    /// Which file of that file system it is.
+    pub inode: u64,
+    /// Time of the last change of its names, nanoseconds since 1970.
+    pub modified_ns: i64,
+    /// Time of the last change of anything about it, which no program can set.
+    pub changed_ns: i64,
+}
+
 /// A file open for reading: it stays readable when its name goes.
 pub trait DiskReader: Send + Sync {
     /// What the file system says about the open file.
@@ -137,6 +156,20 @@ impl Disk for LocalDisk {
             Ok(DiskEntry { name: entry.file_name(), kind: kind(entry.file_type()?) })
         };
         fs::read_dir(dir)?.map(entry).collect()
+    }
+
+    fn directory_state(&self, dir: &Path) -> io::Result<Option<DirectoryState>> {
+        if !keeps_times(dir)? {
+            return Ok(None);
+        }
+        let found = fs::metadata(dir)?;
+        let state = DirectoryState {
+            device: found.dev(),
+            inode: found.ino(),
+            modified_ns: nanoseconds(found.mtime(), found.mtime_nsec()),
+            changed_ns: nanoseconds(found.ctime(), found.ctime_nsec()),
+        };
+        Ok(is_past(state.changed_ns.max(state.modified_ns)).then_some(state))
     }
 
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
@@ -280,12 +313,47 @@ fn describe(found: &fs::Metadata) -> DiskMetadata {
     DiskMetadata {
         kind: kind(found.file_type()),
         size: found.len(),
-        modified_ns: found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()),
+        modified_ns: nanoseconds(found.mtime(), found.mtime_nsec()),
         device: found.dev(),
         inode: found.ino(),
         mode: found.mode(),
         group: found.gid(),
     }
+}
+
+fn nanoseconds(seconds: i64, more: i64) -> i64 {
+    seconds.saturating_mul(1_000_000_000).saturating_add(more)
+}
+
+/// How long ago a directory has to have changed, so that one more change gets another time: file
+/// systems count in ticks of up to two seconds.
+const TICK_NS: i64 = 2_000_000_000;
+
+fn is_past(time_ns: i64) -> bool {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map(|now| now.as_nanos());
+    let now = now.ok().and_then(|now| i64::try_from(now).ok());
+    now.is_some_and(|now| now.saturating_sub(time_ns) > TICK_NS)
+}
+
+/// Whether a directory's times are those of this machine's kernel and follow each change of its
+/// names: so it is on the file systems of local disks. Those of a network may answer from memory.
+#[cfg(target_os = "linux")]
+fn keeps_times(dir: &Path) -> io::Result<bool> {
+    const EXT: u32 = 0xEF53;
+    const XFS: u32 = 0x5846_5342;
+    const BTRFS: u32 = 0x9123_683E;
+    const TMPFS: u32 = 0x0102_1994;
+    const OVERLAY: u32 = 0x794C_7630;
+    const F2FS: u32 = 0xF2F5_2010;
+    const ZFS: u32 = 0x2FC1_2FC1;
+    let found = rustix::fs::statfs(dir)?;
+    // The type is a number of 32 bits in a field whose width and sign differ by machine.
+    Ok([EXT, XFS, BTRFS, TMPFS, OVERLAY, F2FS, ZFS].contains(&(found.f_type as u32)))
+}
+
+#[cfg(not(target_os = "linux"))]
+fn keeps_times(_dir: &Path) -> io::Result<bool> {
+    Ok(false)
 }
 
 fn kind(found: fs::FileType) -> DiskKind {

@@ -18,30 +18,7 @@ const REREADS: usize = 100;
 const MAX_DEPTH: usize = 64;
 
 impl LocalTable {
-    /// The visible names of one directory; none if it isn't there.
-    pub(super) fn names_in(&self, dir: &str) -> Result<Names> {
-        let path = self.live(dir);
-        let mut names = Names::default();
-        for entry in self.entries(&path)? {
-            let Some(name) = entry.name.to_str() else {
-                names.odd.push(names::join(dir, &entry.name.to_string_lossy()));
-                continue;
-            };
-            if names::is_hidden(name) {
-                continue;
-            }
-            match self.kind_behind(&path, &entry)? {
-                Some(DiskKind::Dir) => names.dirs.push(name.to_string()),
-                Some(DiskKind::File) => names.files.push(name.to_string()),
-                _ => names.odd.push(names::join(dir, name)),
-            }
-        }
-        names.dirs.sort_unstable();
-        names.files.sort_unstable();
-        Ok(names)
-    }
-
-    fn entries(&self, dir: &Path) -> Result<Vec<DiskEntry>> {
+    pub(super) fn entries(&self, dir: &Path) -> Result<Vec<DiskEntry>> {
         match self.disk.list(dir) {
             Ok(entries) => Ok(entries),
             Err(error) => missing_is(error, Vec::new(), "list", dir),
@@ -49,7 +26,7 @@ impl LocalTable {
     }
 
     /// What an entry is with its link followed, none for a link to nothing.
-    fn kind_behind(&self, dir: &Path, entry: &DiskEntry) -> Result<Option<DiskKind>> {
+    pub(super) fn kind_behind(&self, dir: &Path, entry: &DiskEntry) -> Result<Option<DiskKind>> {
         if entry.kind != DiskKind::Link {
             return Ok(Some(entry.kind));
         }

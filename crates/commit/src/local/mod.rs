@@ -13,6 +13,7 @@
 mod clean;
 mod disk;
 mod files;
+mod level;
 mod list;
 mod lock;
 mod paths;
@@ -23,13 +24,16 @@ mod survey;
 mod swap;
 mod vacuum;
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use futures::{StreamExt, TryStreamExt, stream};
 
 pub use disk::{
-    Disk, DiskEntry, DiskKind, DiskLock, DiskMetadata, DiskReader, DiskWriter, LocalDisk,
+    DirectoryState, Disk, DiskEntry, DiskKind, DiskLock, DiskMetadata, DiskReader, DiskWriter,
+    LocalDisk,
 };
 pub(crate) use paths::LocalTable;
 
@@ -38,7 +42,7 @@ use crate::backend::{
 };
 use crate::partition::PartitionColumn;
 use crate::record::{Outcome, Record, TransactionId};
-use crate::snapshot::DataFile;
+use crate::snapshot::{DataFile, TypedNames};
 use crate::table::OpenFile;
 use crate::vacuum::Waste;
 use crate::{Error, Result};
@@ -50,6 +54,28 @@ pub(crate) async fn blocking<T: Send + 'static>(
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) => Err(Error::internal("a task of file work ended").with_source(error)),
+    }
+}
+
+/// How many directories one task looks at.
+const DIRECTORIES_PER_TASK: usize = 256;
+
+impl LocalTable {
+    /// Looks at each directory; many are shared out among tasks. The answers are in the order asked.
+    async fn of_each<T: Send + 'static>(
+        &self,
+        dirs: Vec<String>,
+        look: impl Fn(&Self, &str) -> Result<T> + Clone + Send + 'static,
+    ) -> Result<Vec<T>> {
+        let at_once = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let mut tasks = Vec::new();
+        for dirs in dirs.chunks(DIRECTORIES_PER_TASK) {
+            let (table, dirs, look) = (self.clone(), dirs.to_vec(), look.clone());
+            let each = move || dirs.iter().map(|dir| look(&table, dir)).collect::<Result<Vec<T>>>();
+            tasks.push(blocking(each));
+        }
+        let found: Vec<Vec<T>> = stream::iter(tasks).buffered(at_once).try_collect().await?;
+        Ok(found.into_iter().flatten().collect())
     }
 }
 
@@ -79,13 +105,24 @@ impl Backend for LocalTable {
     }
 
     async fn list_names(&self, dirs: Vec<String>) -> Result<Vec<Names>> {
-        let table = self.clone();
-        blocking(move || dirs.iter().map(|dir| table.names_in(dir)).collect()).await
+        self.of_each(dirs, Self::names_in).await
+    }
+
+    async fn list_level(
+        &self,
+        dirs: Vec<String>,
+        column: &PartitionColumn,
+    ) -> Result<Vec<Arc<TypedNames>>> {
+        let column = Arc::new(column.clone());
+        self.of_each(dirs, move |table, dir| table.level_in(dir, &column)).await
+    }
+
+    fn trusts_records(&self) -> bool {
+        false
     }
 
     async fn list_files(&self, dirs: Vec<String>) -> Result<Vec<Files>> {
-        let table = self.clone();
-        blocking(move || dirs.iter().map(|dir| table.files_in(dir)).collect()).await
+        self.of_each(dirs, Self::files_in).await
     }
 
     async fn has_data(&self) -> Result<bool> {

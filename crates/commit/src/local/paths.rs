@@ -3,14 +3,26 @@
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
-use super::disk::{Disk, DiskKind};
+use super::disk::{Disk, DiskKind, DiskMetadata};
 use super::files::{is_missing, missing_is, read_if_there};
-use crate::backend::{Logged, Look, Meta, Published, Slot, from_json, to_json};
+use crate::backend::{Formatted, Logged, Look, Meta, Published, Slot, from_json, to_json};
+use crate::cache::{Cache, RECORD_BYTES_REMEMBERED};
 use crate::record::{Outcome, Record, RecordedPartition, TransactionId};
 use crate::{Error, Result, names};
+
+/// Records by their path. A record is put in place as a whole and never changed; another one of the
+/// same name is another file.
+static RECORDS: LazyLock<Cache<PathBuf, KnownRecord>> =
+    LazyLock::new(|| Cache::new(RECORD_BYTES_REMEMBERED));
+
+#[derive(Clone)]
+struct KnownRecord {
+    file: DiskMetadata,
+    record: Arc<Record>,
+}
 
 /// A table's directory and log folder, links resolved.
 #[derive(Clone, Debug)]
@@ -92,13 +104,22 @@ impl LocalTable {
         }
     }
 
-    fn read_json<T: for<'a> serde::Deserialize<'a>>(&self, path: &Path) -> Result<Option<T>> {
+    fn read_json<T: Formatted>(&self, path: &Path) -> Result<Option<T>> {
         let Some(text) = read_if_there(self.disk.as_ref(), path)? else { return Ok(None) };
         from_json(&text, &path.display().to_string()).map(Some)
     }
 
     pub(super) fn read_record(&self, version: u64) -> Result<Option<Slot>> {
         let path = self.record_path(version);
+        let found = match self.disk.metadata(&path) {
+            Ok(found) => found,
+            Err(error) => return missing_is(error, None, "look at", &path),
+        };
+        if let Some(known) = RECORDS.get(&path)
+            && known.file == found
+        {
+            return Ok(Some(Slot::Record(known.record)));
+        }
         let Some(record) = self.read_json::<Record>(&path)? else { return Ok(None) };
         if record.version != version {
             return Err(Error::corrupt(format!(
@@ -107,7 +128,10 @@ impl LocalTable {
                 record.version
             )));
         }
-        Ok(Some(Slot::Record(Arc::new(record))))
+        let record = Arc::new(record);
+        let known = KnownRecord { file: found, record: Arc::clone(&record) };
+        RECORDS.put(path, known, usize::try_from(found.size).unwrap_or(usize::MAX));
+        Ok(Some(Slot::Record(record)))
     }
 
     pub(super) fn list_records(&self) -> Result<Vec<u64>> {

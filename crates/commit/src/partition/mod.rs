@@ -14,7 +14,7 @@ mod types;
 mod value;
 
 pub(crate) use infer::Inference;
-pub(crate) use path::{Component, parse_component};
+pub(crate) use path::{Component, component, parse_component};
 pub use path::{parse_partition_path, partition_path};
 pub use types::PartitionType;
 pub use value::{PartitionColumn, PartitionKey, PartitionValue};

@@ -28,7 +28,8 @@ pub fn partition_path(columns: &[PartitionColumn], key: &PartitionKey) -> Result
     Ok(parts.join("/"))
 }
 
-fn component(column: &PartitionColumn, value: &PartitionValue) -> Result<String> {
+/// The name of one directory level, as this crate spells it; refused as by [`partition_path`].
+pub(crate) fn component(column: &PartitionColumn, value: &PartitionValue) -> Result<String> {
     let name = &column.name;
     let text = match column.ty.format(value) {
         None => NULL_PARTITION.to_string(),

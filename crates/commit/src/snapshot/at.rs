@@ -9,12 +9,12 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::list::{Listing, list};
-use super::read::{ATTEMPTS, FOLLOWS, assemble, fill, selected_dirs, selects};
+use super::read::{ATTEMPTS, FOLLOWS, assemble, fill, selected_dirs, selected_keys};
 use super::walk::{Step, Walk, Walked, WalkedFiles};
 use super::{AllPartitions, PartitionSelector, Snapshot, counts};
 use crate::backend::{Backend, Life, Look, Published, Slot};
 use crate::keep::shown_retention;
-use crate::partition::PartitionColumn;
+use crate::partition::{PartitionColumn, PartitionKey};
 use crate::record::{Outcome, Record};
 use crate::recover::schema_at;
 use crate::schema::{RecordedSchema, TableSchema};
@@ -136,7 +136,9 @@ impl Past {
     }
 
     fn walk(&self, listing: &Listing, wanted: &Wanted<'_>, newest: &Published) -> Result<Walked> {
-        let records = self.later.iter().chain([&self.own]).map(Arc::as_ref);
+        let void = self.outcome == Outcome::Void;
+        let records = self.later.iter().chain([&self.own].into_iter().filter(|_| void));
+        let records = records.map(Arc::as_ref);
         let selected = match wanted.whole {
             true => HashSet::new(),
             false => selected_dirs(listing, wanted.columns, wanted.selector, records)?,
@@ -230,20 +232,20 @@ impl Wanted<'_> {
     fn assemble(&self, listing: &Listing, files: WalkedFiles) -> Result<Snapshot> {
         let mut snapshot = assemble(listing, self.columns, files);
         if self.whole {
-            retain_selected(&mut snapshot, self.selector)?;
+            retain_selected(&mut snapshot, self.selector, self.columns.len())?;
         }
         Ok(snapshot)
     }
 }
 
-fn retain_selected(snapshot: &mut Snapshot, selector: &dyn PartitionSelector) -> Result<()> {
-    let mut kept = Vec::with_capacity(snapshot.partitions.len());
-    for partition in std::mem::take(&mut snapshot.partitions) {
-        if selects(selector, &partition.key)? {
-            kept.push(partition);
-        }
-    }
-    snapshot.partitions = kept;
+fn retain_selected(
+    snapshot: &mut Snapshot,
+    selector: &dyn PartitionSelector,
+    levels: usize,
+) -> Result<()> {
+    let keys: Vec<&PartitionKey> = snapshot.partitions.iter().map(|p| &p.key).collect();
+    let mut kept = selected_keys(selector, levels, &keys)?.into_iter();
+    snapshot.partitions.retain(|_| kept.next().unwrap_or(true));
     Ok(())
 }
 

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::PartitionSelector;
-use crate::backend::{Backend, FoundFile, Names};
-use crate::partition::{PartitionColumn, PartitionKey, PartitionValue, parse_component};
+use crate::backend::{Backend, FoundFile};
+use crate::partition::{PartitionColumn, PartitionKey, PartitionValue, component};
 use crate::{Error, Result, names};
 
 /// How many names a warning or a list of warnings gives.
@@ -25,6 +25,8 @@ pub(crate) struct Levels {
     pub(crate) dirs: HashMap<String, PartitionKey>,
     /// The directories of every level by the values they stand for.
     pub(crate) prefixes: HashMap<Vec<PartitionValue>, Vec<String>>,
+    /// Whether a directory that was seen is spelled in another way than this crate does.
+    pub(crate) spelled_otherwise: bool,
     passed: PassedOver,
 }
 
@@ -33,15 +35,23 @@ struct Level {
     values: Vec<PartitionValue>,
 }
 
+/// How a table is listed.
+pub(crate) struct Lister<'a> {
+    pub(crate) backend: &'a dyn Backend,
+    pub(crate) columns: &'a [PartitionColumn],
+    pub(crate) selector: &'a dyn PartitionSelector,
+    /// Whether every directory is known to be spelled as this crate does: where the selector names
+    /// the values it wants, their directories are gone to without looking which there are.
+    pub(crate) spelled_by_us: bool,
+}
+
 /// Lists the partitions that `selector` selects.
 pub(crate) async fn list(
     backend: &dyn Backend,
     columns: &[PartitionColumn],
     selector: &dyn PartitionSelector,
 ) -> Result<Listing> {
-    let levels = list_levels(backend, columns, selector).await?;
-    let dirs = levels.dirs.keys().cloned().collect();
-    list_below(backend, levels, dirs).await
+    Lister { backend, columns, selector, spelled_by_us: false }.list().await
 }
 
 /// Lists the directories of the selected partitions, by name alone.
@@ -50,17 +60,7 @@ pub(crate) async fn list_levels(
     columns: &[PartitionColumn],
     selector: &dyn PartitionSelector,
 ) -> Result<Levels> {
-    let mut passed = PassedOver::default();
-    let mut prefixes: HashMap<Vec<PartitionValue>, Vec<String>> = HashMap::new();
-    let mut level = vec![Level { path: String::new(), values: Vec::new() }];
-    for column in columns {
-        level = descend(backend, column, level, selector, &mut passed).await?;
-        for found in &level {
-            prefixes.entry(found.values.clone()).or_default().push(found.path.clone());
-        }
-    }
-    let dirs = level.into_iter().map(|l| (l.path, PartitionKey::new(l.values))).collect();
-    Ok(Levels { dirs, prefixes, passed })
+    Lister { backend, columns, selector, spelled_by_us: false }.levels().await
 }
 
 /// Lists the files of these leaf directories.
@@ -81,53 +81,88 @@ pub(crate) async fn list_below(
     Ok(Listing { levels, files, warnings: passed.warnings() })
 }
 
-/// The directories one level below that belong to `column` and are selected.
-async fn descend(
-    backend: &dyn Backend,
-    column: &PartitionColumn,
-    level: Vec<Level>,
-    selector: &dyn PartitionSelector,
-    passed: &mut PassedOver,
-) -> Result<Vec<Level>> {
-    let paths = level.iter().map(|l| l.path.clone()).collect();
-    let found = backend.list_names(paths).await?;
-    let mut below = Vec::new();
-    for (above, names) in level.iter().zip(found) {
-        candidates(column, above, names, &mut below, passed)?;
+impl Lister<'_> {
+    /// The selected directories and their files.
+    pub(crate) async fn list(&self) -> Result<Listing> {
+        let levels = self.levels().await?;
+        let dirs = levels.dirs.keys().cloned().collect();
+        list_below(self.backend, levels, dirs).await
     }
-    let prefixes: Vec<Vec<PartitionValue>> = below.iter().map(|l| l.values.clone()).collect();
-    let selected = selector.select(&prefixes)?;
-    if selected.len() != below.len() {
-        return Err(Error::internal(format!(
-            "a partition selector gave {} answers for {} prefixes",
-            selected.len(),
-            below.len()
-        )));
+
+    async fn levels(&self) -> Result<Levels> {
+        let mut levels = Levels::default();
+        let wanted = self.selector.leading_values();
+        let mut level = vec![Level { path: String::new(), values: Vec::new() }];
+        for (depth, column) in self.columns.iter().enumerate() {
+            let wanted = wanted.get(depth).map(Vec::as_slice);
+            let below = match wanted {
+                Some(wanted) if self.spelled_by_us => spelled(column, &level, wanted),
+                _ => self.listed(column, &level, wanted, &mut levels).await?,
+            };
+            level = self.selected(below)?;
+            for found in &level {
+                let paths = levels.prefixes.entry(found.values.clone()).or_default();
+                paths.push(found.path.clone());
+            }
+        }
+        levels.dirs = level.into_iter().map(|l| (l.path, PartitionKey::new(l.values))).collect();
+        Ok(levels)
     }
-    Ok(below.into_iter().zip(selected).filter_map(|(l, s)| s.then_some(l)).collect())
+
+    /// The directories there are one level below; of these values, where they are known.
+    async fn listed(
+        &self,
+        column: &PartitionColumn,
+        level: &[Level],
+        wanted: Option<&[PartitionValue]>,
+        levels: &mut Levels,
+    ) -> Result<Vec<Level>> {
+        let paths = level.iter().map(|l| l.path.clone()).collect();
+        let found = self.backend.list_level(paths, column).await?;
+        let mut below = Vec::new();
+        for (above, names) in level.iter().zip(found) {
+            levels.spelled_otherwise |= names.spelled_otherwise;
+            levels.passed.odd.extend_from_slice(&names.odd);
+            levels.passed.strays.extend(names.stray_paths(&above.path));
+            match wanted {
+                Some(wanted) => below.extend(names.of(wanted).map(|found| above.below(found))),
+                None => below.extend(names.all().map(|found| above.below(found))),
+            }
+        }
+        Ok(below)
+    }
+
+    fn selected(&self, mut below: Vec<Level>) -> Result<Vec<Level>> {
+        let prefixes: Vec<Vec<PartitionValue>> =
+            below.iter_mut().map(|l| std::mem::take(&mut l.values)).collect();
+        let selected = self.selector.select(&prefixes)?;
+        if selected.len() != below.len() {
+            return Err(Error::internal(format!(
+                "a partition selector gave {} answers for {} prefixes",
+                selected.len(),
+                below.len()
+            )));
+        }
+        let wanted = below.into_iter().zip(prefixes).zip(selected).filter(|(_, wanted)| *wanted);
+        Ok(wanted.map(|((l, values), _)| Level { values, ..l }).collect())
+    }
 }
 
-fn candidates(
-    column: &PartitionColumn,
-    above: &Level,
-    names: Names,
-    below: &mut Vec<Level>,
-    passed: &mut PassedOver,
-) -> Result<()> {
-    passed.odd.extend(names.odd);
-    passed.strays.extend(names.files.iter().map(|name| names::join(&above.path, name)));
-    for name in names.dirs {
-        let path = names::join(&above.path, &name);
-        match parse_component(&name).filter(|component| component.belongs_to(column)) {
-            Some(component) => {
-                let mut values = above.values.clone();
-                values.push(component.value(column)?);
-                below.push(Level { path, values });
-            }
-            None => passed.strays.push(path),
-        }
+impl Level {
+    fn below(&self, (name, value): &(String, PartitionValue)) -> Self {
+        let mut values = Vec::with_capacity(self.values.len() + 1);
+        values.extend_from_slice(&self.values);
+        values.push(value.clone());
+        Self { path: names::join(&self.path, name), values }
     }
-    Ok(())
+}
+
+/// The directories that these values have one level below, if they are there. A value that this
+/// crate refuses to spell has none.
+fn spelled(column: &PartitionColumn, level: &[Level], wanted: &[PartitionValue]) -> Vec<Level> {
+    let spelled = wanted.iter().filter_map(|value| Some((component(column, value).ok()?, value)));
+    let names: Vec<_> = spelled.map(|(name, value)| (name, value.clone())).collect();
+    level.iter().flat_map(|above| names.iter().map(|found| above.below(found))).collect()
 }
 
 /// What a listing passes over, told in warnings.

@@ -2,13 +2,16 @@
 
 mod at;
 mod discover;
+mod level;
 mod list;
 mod read;
+mod spelling;
 mod walk;
 
 use std::sync::Arc;
 
 pub(crate) use discover::discover;
+pub(crate) use level::TypedNames;
 pub(crate) use list::{Levels, list_levels};
 pub(crate) use read::{by_place, counts, missing_record, take, take_everything, take_for_commit};
 
@@ -25,6 +28,13 @@ pub trait PartitionSelector: Send + Sync {
     /// For each prefix (values of the first k partition columns, k from 1 to all of them), whether
     /// a partition below may be wanted. The answer has the length of `prefixes`.
     fn select(&self, prefixes: &[Vec<PartitionValue>]) -> Result<Vec<bool>>;
+
+    /// For each of the first partition columns, as far as they can be told, the values that a
+    /// wanted partition has in it: no other is wanted. Not all partitions of these values need be
+    /// wanted, [`select`](Self::select) is asked about them.
+    fn leading_values(&self) -> Vec<Vec<PartitionValue>> {
+        Vec::new()
+    }
 }
 
 /// Selects every partition.

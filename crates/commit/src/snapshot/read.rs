@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use super::list::{Levels, Listing, list, list_below, list_levels};
+use super::list::{Levels, Lister, Listing, list_below, list_levels};
+use super::spelling;
 use super::walk::{Step, Walk, Walked, WalkedFile, WalkedFiles};
 use super::{AllPartitions, DataFile, PartitionFiles, PartitionSelector, Snapshot};
 use crate::backend::{Backend, FoundFile, Life, Look, Published, Slot};
@@ -29,8 +30,13 @@ pub(crate) async fn take(
     let mut last = String::new();
     for attempt in 0..ATTEMPTS {
         let before = backend.look().await?;
-        let listing = list(backend, columns, selector).await?;
-        let history = History::read(backend, &before).await?;
+        let history = History::of(backend, &before).await?;
+        let spelled_by_us = history.as_ref().is_some_and(|h| h.spells(backend, columns));
+        let listing = Lister { backend, columns, selector, spelled_by_us }.list().await?;
+        let history = match history {
+            Some(history) => history.follow(backend).await?,
+            None => None,
+        };
         let after = backend.look().await?;
         if history.is_none() && before == after {
             return Err(missing_record(backend, &before));
@@ -41,6 +47,7 @@ pub(crate) async fn take(
             tokio::task::yield_now().await;
             continue;
         };
+        history.note_spelling(&listing.levels);
         match history.walk(&listing, columns, selector)? {
             Walked::Files(files) => {
                 let mut snapshot = assemble(&listing, columns, files);
@@ -135,6 +142,8 @@ pub(crate) fn by_place(columns: &[PartitionColumn], all: Snapshot) -> Snapshot {
 
 /// The records that decide what a listing means.
 struct History {
+    /// Whether there is a log.
+    logged: bool,
     published: Option<Published>,
     own: Option<Arc<Record>>,
     later: Vec<Arc<Record>>,
@@ -143,32 +152,59 @@ struct History {
 }
 
 impl History {
-    /// Asks for the records by name: the published version's and later ones. None where a record
-    /// that is needed is gone, so that the reader has to start again.
-    async fn read(backend: &dyn Backend, look: &Look) -> Result<Option<Self>> {
+    /// Asks for the published version's record by name. None where it is gone, so that the reader
+    /// has to start again.
+    async fn of(backend: &dyn Backend, look: &Look) -> Result<Option<Self>> {
         let published = match look.life() {
             Life::Unlogged | Life::Other(_) => return Ok(Some(Self::none())),
             Life::Unborn(_) => None,
             Life::Ours(_, published) => Some(published),
         };
-        let version = published.as_ref().map_or(0, |published| published.version);
-        let own = match version {
+        let own = match published.as_ref().map_or(0, |published| published.version) {
             0 => None,
             version => match backend.record(version).await?.and_then(Slot::into_record) {
                 Some(own) => Some(own),
                 None => return Ok(None),
             },
         };
-        let mut later = Vec::new();
-        while let Some(slot) = backend.record(version + 1 + later.len() as u64).await? {
-            let Slot::Record(record) = slot else { return Ok(None) };
-            later.push(record);
+        Ok(Some(Self { logged: true, published, own, ..Self::none() }))
+    }
+
+    /// Asks for later records by name. None where one is gone, so that the reader has to start
+    /// again.
+    async fn follow(mut self, backend: &dyn Backend) -> Result<Option<Self>> {
+        if !self.logged {
+            return Ok(Some(self));
         }
-        Ok(Some(Self { published, own, later, newest: None }))
+        let version = self.version().unwrap_or(0);
+        while let Some(slot) = backend.record(version + 1 + self.later.len() as u64).await? {
+            let Slot::Record(record) = slot else { return Ok(None) };
+            self.later.push(record);
+        }
+        Ok(Some(self))
+    }
+
+    /// Whether the directories of these columns are all spelled as this crate does, and that is
+    /// taken from the records.
+    fn spells(&self, backend: &dyn Backend, columns: &[PartitionColumn]) -> bool {
+        let done = |p: &Published| p.outcome == Outcome::Done;
+        backend.trusts_records()
+            && self.published.as_ref().is_some_and(done)
+            && self
+                .own
+                .as_deref()
+                .is_some_and(|own| own.canonical_paths == columns && !spelling::seen_otherwise(own))
+    }
+
+    /// A listing that finds another spelling than the records say goes before them.
+    fn note_spelling(&self, levels: &Levels) {
+        if let Some(own) = self.own.as_deref().filter(|_| levels.spelled_otherwise) {
+            spelling::note_otherwise(own);
+        }
     }
 
     fn none() -> Self {
-        Self { published: None, own: None, later: Vec::new(), newest: None }
+        Self { logged: false, published: None, own: None, later: Vec::new(), newest: None }
     }
 
     /// The history with what is published after the listing; none to start again.
@@ -192,8 +228,9 @@ impl History {
         columns: &[PartitionColumn],
         selector: &dyn PartitionSelector,
     ) -> Result<Walked> {
-        let records = self.later.iter().chain(&self.own).map(Arc::as_ref);
-        let selected = selected_dirs(listing, columns, selector, records)?;
+        let void = self.published.as_ref().is_some_and(|p| p.outcome == Outcome::Void);
+        let records = self.later.iter().chain(self.own.iter().filter(|_| void));
+        let selected = selected_dirs(listing, columns, selector, records.map(Arc::as_ref))?;
         let own = self.own.as_deref().zip(self.published.as_ref());
         let own = own.map(|(record, published)| Step {
             record,
@@ -225,8 +262,8 @@ impl History {
     }
 }
 
-/// The directories of the records that the selector selects, listed or not: a file that was moved
-/// away may have been the last of its directory.
+/// The directories listed, and those of the records that the selector selects: a file that was
+/// moved away may have been the last of its directory.
 pub(super) fn selected_dirs<'a>(
     listing: &Listing,
     columns: &[PartitionColumn],
@@ -234,17 +271,14 @@ pub(super) fn selected_dirs<'a>(
     records: impl Iterator<Item = &'a Record>,
 ) -> Result<HashSet<String>> {
     let mut selected: HashSet<String> = listing.levels.dirs.keys().cloned().collect();
-    let mut asked = HashSet::new();
-    for dir in records.flat_map(dirs_of) {
-        if !asked.insert(dir.to_string()) {
-            continue;
-        }
-        if let Some(key) = key_of(columns, dir)
-            && selects(selector, &key)?
-        {
-            selected.insert(dir.to_string());
-        }
-    }
+    let dirs: HashSet<&str> = records.flat_map(dirs_of).collect();
+    let unlisted = dirs.into_iter().filter(|dir| !selected.contains(*dir));
+    let keyed: Vec<(&str, PartitionKey)> =
+        unlisted.filter_map(|dir| Some((dir, key_of(columns, dir)?))).collect();
+    let keys: Vec<&PartitionKey> = keyed.iter().map(|(_, key)| key).collect();
+    let wanted = selected_keys(selector, columns.len(), &keys)?;
+    let wanted = keyed.iter().zip(wanted).filter(|(_, wanted)| *wanted);
+    selected.extend(wanted.map(|((dir, _), _)| dir.to_string()));
     Ok(selected)
 }
 
@@ -265,15 +299,22 @@ pub(crate) fn key_of(columns: &[PartitionColumn], dir: &str) -> Option<Partition
     parse_partition_path(columns, &leaf).ok()
 }
 
-/// Whether a selector selects a key at every level.
-pub(super) fn selects(selector: &dyn PartitionSelector, key: &PartitionKey) -> Result<bool> {
-    for level in 1..=key.values().len() {
-        let prefix = vec![key.values()[..level].to_vec()];
-        if selector.select(&prefix)?.first() != Some(&true) {
-            return Ok(false);
+/// For each key, whether a selector selects it at every level.
+pub(super) fn selected_keys(
+    selector: &dyn PartitionSelector,
+    levels: usize,
+    keys: &[&PartitionKey],
+) -> Result<Vec<bool>> {
+    let mut selected = vec![true; keys.len()];
+    for level in 1..=levels {
+        let asked: Vec<usize> = (0..keys.len()).filter(|at| selected[*at]).collect();
+        let prefixes: Vec<_> =
+            asked.iter().map(|at| keys[*at].values()[..level].to_vec()).collect();
+        for (at, answer) in asked.into_iter().zip(selector.select(&prefixes)?) {
+            selected[at] = answer;
         }
     }
-    Ok(true)
+    Ok(selected)
 }
 
 /// Files by partition: all directories of one key together.

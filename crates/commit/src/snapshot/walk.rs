@@ -262,6 +262,7 @@ mod tests {
             previous: None,
             schema: None,
             schema_version: None,
+            canonical_paths: Vec::new(),
             jobs: Default::default(),
             partitions: vec![partition],
             totals: Totals::default(),

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::path::Path as StorePath;
 use object_store::{
-    ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult, UpdateVersion,
+    GetOptions, ObjectMeta, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult,
+    UpdateVersion,
 };
 
 use super::at_once;
@@ -21,6 +22,16 @@ pub(crate) struct StoreTable {
     pub(super) prefix: StorePath,
     /// The log folder's prefix, beside the table's.
     pub(super) home: StorePath,
+}
+
+/// What became of reading an object.
+pub(super) enum Read {
+    /// It isn't there.
+    Missing,
+    /// It is the one that was known.
+    Same,
+    /// Its content, and what a conditional update of it needs.
+    Found(Bytes, UpdateVersion),
 }
 
 impl StoreTable {
@@ -56,15 +67,25 @@ impl StoreTable {
 
     /// A small object and what a conditional update of it needs; none if it isn't there.
     pub(super) async fn read(&self, key: &StorePath) -> Result<Option<(Bytes, UpdateVersion)>> {
-        let found = match self.store.get(key).await {
+        Ok(match self.read_unless(key, None).await? {
+            Read::Found(bytes, version) => Some((bytes, version)),
+            Read::Missing | Read::Same => None,
+        })
+    }
+
+    /// The same, but for the content of an object whose entity tag is still `tag`.
+    pub(super) async fn read_unless(&self, key: &StorePath, tag: Option<String>) -> Result<Read> {
+        let options = GetOptions { if_none_match: tag, ..GetOptions::default() };
+        let found = match self.store.get_opts(key, options).await {
             Ok(found) => found,
-            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(object_store::Error::NotFound { .. }) => return Ok(Read::Missing),
+            Err(object_store::Error::NotModified { .. }) => return Ok(Read::Same),
             Err(error) => return Err(Error::store("read", key, error)),
         };
         let version =
             UpdateVersion { e_tag: found.meta.e_tag.clone(), version: found.meta.version.clone() };
         let bytes = found.bytes().await.map_err(|error| Error::store("read", key, error))?;
-        Ok(Some((bytes, version)))
+        Ok(Read::Found(bytes, version))
     }
 
     pub(super) async fn head(&self, key: &StorePath) -> Result<Option<ObjectMeta>> {

@@ -1,6 +1,6 @@
 //! The log on a store: records by put-if-absent, `published` by conditional update.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock, Weak};
 use std::time::Duration;
 
 use futures::future::try_join_all;
@@ -8,8 +8,10 @@ use futures::{StreamExt, TryFutureExt};
 use object_store::{ObjectStoreExt, PutMode};
 use serde::{Deserialize, Serialize};
 
-use super::keys::{StoreTable, parse};
+use super::keys::{Read, StoreTable, parse};
 use crate::backend::{Logged, Look, Meta, Published, Slot, from_json, to_json};
+use crate::cache::{Cache, RECORD_BYTES_REMEMBERED};
+use crate::location::TableStore;
 use crate::record::{FORMAT, Outcome, Record, TransactionId};
 use crate::{Error, Result, names};
 
@@ -19,6 +21,18 @@ const PUTS: u32 = 6;
 const MOVES: usize = 100;
 /// The pause before a put is repeated, doubled each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Records by their key in a store. They are asked for again each time, with the tag of what is
+/// known: a store answers "not modified" without the content.
+static RECORDS: LazyLock<Cache<(usize, String), KnownRecord>> =
+    LazyLock::new(|| Cache::new(RECORD_BYTES_REMEMBERED));
+
+#[derive(Clone)]
+struct KnownRecord {
+    store: Weak<dyn TableStore>,
+    tag: String,
+    record: Arc<Record>,
+}
 
 /// What trimming leaves of a record: the slot is never free again.
 #[derive(Serialize, Deserialize)]
@@ -67,8 +81,42 @@ impl StoreTable {
 
     pub(super) async fn read_record(&self, version: u64) -> Result<Option<Slot>> {
         let key = self.record_key(version)?;
-        let Some((text, _)) = self.read(&key).await? else { return Ok(None) };
-        parse_slot(&text, key.as_ref()).map(Some)
+        let known = self.known_record(&key);
+        let tag = known.as_ref().map(|known| known.tag.clone());
+        match (self.read_unless(&key, tag).await?, known) {
+            (Read::Missing, _) => Ok(None),
+            (Read::Same, Some(known)) => Ok(Some(Slot::Record(known.record))),
+            (Read::Same, None) => Err(Error::internal(format!("{key} is as it never was"))),
+            (Read::Found(text, found), _) => {
+                let slot = parse_slot(&text, key.as_ref())?;
+                if let (Slot::Record(record), Some(tag)) = (&slot, found.e_tag) {
+                    self.remember_record(&key, tag, record, text.len());
+                }
+                Ok(Some(slot))
+            }
+        }
+    }
+
+    fn known_record(&self, key: &object_store::path::Path) -> Option<KnownRecord> {
+        let known = RECORDS.get(&self.cache_key(key))?;
+        std::ptr::addr_eq(known.store.as_ptr(), Arc::as_ptr(&self.store)).then_some(known)
+    }
+
+    fn remember_record(
+        &self,
+        key: &object_store::path::Path,
+        tag: String,
+        record: &Arc<Record>,
+        bytes: usize,
+    ) {
+        let (store, record) = (Arc::downgrade(&self.store), Arc::clone(record));
+        RECORDS.put(self.cache_key(key), KnownRecord { store, tag, record }, bytes);
+    }
+
+    /// Where the store is in memory, and the key. As long as it is remembered, no other store can
+    /// come to be in its place.
+    fn cache_key(&self, key: &object_store::path::Path) -> (usize, String) {
+        (Arc::as_ptr(&self.store).cast::<()>().addr(), key.to_string())
     }
 
     pub(super) async fn list_records(&self) -> Result<Vec<u64>> {
@@ -254,9 +302,13 @@ impl StoreTable {
 }
 
 fn parse_slot(text: &[u8], shown: &str) -> Result<Slot> {
-    match serde_json::from_slice::<Stub>(text) {
-        Ok(stub) if stub.stub => Ok(Slot::Stub { transaction: stub.transaction }),
-        _ => from_json::<Record>(text, shown).map(|record| Slot::Record(Arc::new(record))),
+    match from_json::<Record>(text, shown) {
+        Ok(record) => Ok(Slot::Record(Arc::new(record))),
+        // What a stub lacks of a record is seen at once; it is small.
+        Err(error) => match serde_json::from_slice::<Stub>(text) {
+            Ok(stub) if stub.stub => Ok(Slot::Stub { transaction: stub.transaction }),
+            _ => Err(error),
+        },
     }
 }
 

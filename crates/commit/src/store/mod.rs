@@ -65,6 +65,10 @@ impl Backend for StoreTable {
         self.names_of(dirs).await
     }
 
+    fn trusts_records(&self) -> bool {
+        true
+    }
+
     async fn list_files(&self, dirs: Vec<String>) -> Result<Vec<Files>> {
         self.files_of(dirs).await
     }

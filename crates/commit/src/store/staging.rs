@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::keys::StoreTable;
 use super::publish::no_such_upload;
-use crate::backend::{StagedBytes, StagedPlace, StagedSink, Staging, to_json};
+use crate::backend::{Formatted, StagedBytes, StagedPlace, StagedSink, Staging, to_json};
 use crate::decide::directory_for;
 use crate::partition::PartitionColumn;
 use crate::record::{FORMAT, Identity, TransactionId, Upload};
@@ -42,6 +42,12 @@ pub(super) struct OpenUpload {
     format: u32,
     pub(super) key: String,
     pub(super) upload: String,
+}
+
+impl Formatted for OpenUpload {
+    fn format(&self) -> u32 {
+        self.format
+    }
 }
 
 impl StoreTable {

@@ -224,6 +224,6 @@ async fn planning_one_partition_looks_at_one_directory() -> Result<()> {
     assert_eq!(snapshot.partitions.len(), 1);
     let calls = disk.calls();
     assert_eq!(calls.iter().filter(|call| **call == "list").count(), 2);
-    assert_eq!(calls.iter().filter(|call| call.contains("metadata")).count(), 7, "{calls:?}");
+    assert_eq!(calls.iter().filter(|call| call.contains("metadata")).count(), 9, "{calls:?}");
     Ok(())
 }

@@ -16,6 +16,7 @@ mod local_disk;
 mod nights;
 mod partitions;
 mod past;
+mod planning;
 mod previews;
 mod races;
 mod readers;

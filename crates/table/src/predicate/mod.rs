@@ -13,6 +13,7 @@
 //! A filter over partition columns alone relaxes to itself, so it is applied exactly.
 
 mod floats;
+mod leading;
 mod relax;
 mod render;
 mod rows_only;

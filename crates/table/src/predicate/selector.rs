@@ -12,6 +12,7 @@ use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::utils::{collect_columns, reassign_expr_columns, split_conjunction};
 use partwise_commit::{PartitionColumn, PartitionSelector, PartitionValue};
 
+use super::leading::named_values;
 use super::{relax, render};
 use crate::error::invalid;
 use crate::value::{partition_schema, prefix_batch};
@@ -22,6 +23,8 @@ pub(crate) struct PartitionPredicate {
     columns: Vec<PartitionColumn>,
     /// `levels[k]` is asked with the values of the first `k + 1` columns.
     levels: Vec<Level>,
+    /// The values named for the first columns.
+    leading: Vec<Vec<PartitionValue>>,
 }
 
 #[derive(Debug)]
@@ -48,8 +51,12 @@ impl PartitionPredicate {
     ) -> Result<Self> {
         let levels = (1..=columns.len())
             .map(|known| Level::new(&columns[..known], filters))
-            .collect::<Result<_>>()?;
-        Ok(Self { columns: columns.to_vec(), levels })
+            .collect::<Result<Vec<_>>>()?;
+        let named = columns.iter().zip(&levels).map_while(|(column, level)| {
+            named_values(column, level.conjuncts.iter().map(|conjunct| &conjunct.expr))
+        });
+        let leading = named.collect();
+        Ok(Self { columns: columns.to_vec(), levels, leading })
     }
 
     /// Whether every partition is selected.
@@ -91,6 +98,10 @@ impl PartitionSelector for PartitionPredicate {
         let one_by_one = slices.iter().map(|prefix| self.select_level(prefix.len(), &[prefix]));
         let kept = one_by_one.collect::<Result<Vec<_>>>().map_err(failed)?;
         Ok(kept.into_iter().flatten().collect())
+    }
+
+    fn leading_values(&self) -> Vec<Vec<PartitionValue>> {
+        self.leading.clone()
     }
 }
 

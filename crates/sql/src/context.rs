@@ -10,6 +10,8 @@ use datafusion::execution::SessionStateBuilder;
 use datafusion::execution::context::{SessionConfig, SessionContext};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::optimizer::OptimizerRule;
+use partwise_table::CountPartitions;
 use partwise_table::config::PartwiseConfig;
 
 use crate::execution::Execution;
@@ -234,6 +236,8 @@ fn configure(
     running: &Arc<Running>,
     schema: &Arc<LakeSchema>,
 ) {
+    session.remove_optimizer_rule(CountPartitions.name());
+    session.add_optimizer_rule(Arc::new(CountPartitions));
     let state = session.state_ref();
     let mut state = state.write();
     let config = state.config_mut();

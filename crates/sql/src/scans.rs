@@ -13,7 +13,7 @@ use datafusion::datasource::{provider_as_source, source_as_provider};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use partwise_commit::{Location, Reads, Table};
-use partwise_table::{PartwiseSource, PartwiseTable, ReadLog};
+use partwise_table::{PartitionCountsExec, PartwiseSource, PartwiseTable, ReadLog};
 
 use crate::Result;
 use crate::files_table::FilesTable;
@@ -75,6 +75,11 @@ fn add(plan: &Arc<dyn ExecutionPlan>, totals: &mut Option<ScanTotals>) {
         totals.partitions += source.facts().partitions.selected as u64;
         totals.files += sum(plan.as_ref(), "files_read");
         totals.rows += sum(plan.as_ref(), "rows_read");
+    }
+    if let Some(counts) = plan.downcast_ref::<PartitionCountsExec>() {
+        let totals = totals.get_or_insert_default();
+        totals.partitions += counts.facts().partitions.selected as u64;
+        totals.files += sum(plan.as_ref(), "files_read");
     }
     for child in plan.children() {
         add(child, totals);

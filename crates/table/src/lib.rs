@@ -6,10 +6,11 @@
 //!                       \_____ partwise-commit: what is on disk ____/
 //! ```
 //! [`PartwiseTable`] is the table as DataFusion sees it; [`CountTotals`] makes its scans count what
-//! they leave out; [`config::PartwiseConfig`] holds the session's settings.
+//! they leave out; [`CountPartitions`] answers what names and statistics can; [`config::PartwiseConfig`] holds the session's settings.
 #![deny(missing_docs)]
 
 pub mod config;
+mod counts;
 mod error;
 mod predicate;
 mod provider;
@@ -20,6 +21,7 @@ mod source;
 mod value;
 pub mod write;
 
+pub use counts::{CountPartitions, PartitionCountsExec};
 pub use predicate::{partition_scope, scope_schema};
 pub use provider::{FileFooter, OpenOptions, PartwiseTable, ReadLog};
 pub use reader::FooterRowCounter;

@@ -18,7 +18,7 @@ impl PartwiseTable {
         let parts = TableParts::new(table, found.schema, version, pinned.clone());
         let parts = Arc::new(parts.pinned(found.version));
         let opened = Opened { version, pinned, properties: found.properties };
-        Ok(Self { parts, opened: Arc::new(opened), write: None })
+        Ok(Self { parts, opened: Arc::new(opened), write: None, reading: self.reading })
     }
 
     /// Whether it is a version of the past, which nobody changes any more.

@@ -26,8 +26,9 @@ use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::physical_plan::ExecutionPlan;
 use partwise_commit::{Error, Location, Table, TableSchema};
 
+use crate::counts::counts_schema;
 use crate::error::external;
-use crate::scan::{ScanRequest, classify, plan_scan};
+use crate::scan::{ScanRequest, classify, plan_counts, plan_scan};
 use crate::write::WriteSpec;
 
 /// A directory of Parquet files as a table. Cheap to clone; the clones of one statement share the
@@ -37,6 +38,17 @@ pub struct PartwiseTable {
     parts: Arc<TableParts>,
     opened: Arc<Opened>,
     write: Option<Arc<WriteSpec>>,
+    reading: Reading,
+}
+
+/// What the rows of a scan are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Reading {
+    /// The table's.
+    #[default]
+    Rows,
+    /// One for each partition, with the number of its rows.
+    Partitions,
 }
 
 /// What was found when the table was opened.
@@ -51,7 +63,7 @@ struct Opened {
 impl PartwiseTable {
     fn new(table: Table, schema: TableSchema, opened: Opened) -> Self {
         let parts = Arc::new(TableParts::new(table, schema, opened.version, opened.pinned.clone()));
-        Self { parts, opened: Arc::new(opened), write: None }
+        Self { parts, opened: Arc::new(opened), write: None, reading: Reading::Rows }
     }
 
     /// Where the table is.
@@ -91,6 +103,15 @@ impl PartwiseTable {
         Self { parts, ..self.clone() }
     }
 
+    /// The table read by its partitions: their values, and the number of their rows.
+    pub(crate) fn by_partition(&self) -> Self {
+        Self { reading: Reading::Partitions, ..self.clone() }
+    }
+
+    pub(crate) fn is_by_partition(&self) -> bool {
+        self.reading == Reading::Partitions
+    }
+
     /// What its scans have read so far: versions, and what was passed over.
     pub fn reads(&self) -> &ReadLog {
         &self.parts.log
@@ -101,7 +122,10 @@ impl PartwiseTable {
 impl TableProvider for PartwiseTable {
     /// All columns in declared order, all nullable: other tools' files may lack one.
     fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.parts.schema)
+        match self.reading {
+            Reading::Rows => Arc::clone(&self.parts.schema),
+            Reading::Partitions => counts_schema(self.parts.partition_columns()),
+        }
     }
 
     fn table_type(&self) -> TableType {
@@ -123,7 +147,11 @@ impl TableProvider for PartwiseTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        plan_scan(&self.parts, state, ScanRequest { projection, filters, limit }).await
+        let request = ScanRequest { projection, filters, limit };
+        match self.reading {
+            Reading::Rows => plan_scan(&self.parts, state, request).await,
+            Reading::Partitions => plan_counts(&self.parts, state, request).await,
+        }
     }
 
     async fn insert_into(

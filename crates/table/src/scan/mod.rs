@@ -15,10 +15,12 @@
 
 mod bounds;
 mod classify;
+mod counts;
 mod files;
 mod plan;
 
 pub(crate) use classify::{FilterUse, classify};
+pub(crate) use counts::plan_counts;
 pub(crate) use plan::{ScanRequest, plan_scan};
 
 /// Session extension: count the table's partitions and files for each scan, so that EXPLAIN shows

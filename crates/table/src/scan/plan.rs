@@ -65,15 +65,15 @@ pub(crate) async fn plan_scan(
 }
 
 /// The request's filters over the table's columns in declared order.
-struct Filters {
+pub(super) struct Filters {
     /// All that say something before the query runs.
-    all: Vec<Arc<dyn PhysicalExpr>>,
+    pub(super) all: Vec<Arc<dyn PhysicalExpr>>,
     /// Those over partition columns alone, which DataFusion doesn't ask again.
     exact: Vec<Arc<dyn PhysicalExpr>>,
 }
 
 impl Filters {
-    fn new(parts: &TableParts, session: &dyn Session, filters: &[Expr]) -> Result<Self> {
+    pub(super) fn new(parts: &TableParts, session: &dyn Session, filters: &[Expr]) -> Result<Self> {
         let schema = Arc::clone(&parts.schema).to_dfschema()?;
         let (mut all, mut exact) = (Vec::new(), Vec::new());
         for filter in filters {
@@ -122,13 +122,13 @@ async fn filtered(
     Ok(Arc::new(ProjectionExec::try_new(kept.collect::<Vec<_>>(), filtered)?))
 }
 
-struct Scan<'a> {
-    parts: &'a TableParts,
-    session: &'a dyn Session,
+pub(super) struct Scan<'a> {
+    pub(super) parts: &'a TableParts,
+    pub(super) session: &'a dyn Session,
     /// None where nothing is to be ruled out.
-    predicate: Option<Arc<PartitionPredicate>>,
+    pub(super) predicate: Option<Arc<PartitionPredicate>>,
     /// What files may be ruled out by.
-    filters: Vec<Arc<dyn PhysicalExpr>>,
+    pub(super) filters: Vec<Arc<dyn PhysicalExpr>>,
 }
 
 impl Scan<'_> {
@@ -146,7 +146,7 @@ impl Scan<'_> {
             self.parts.partition_columns(),
             snapshot.partitions,
         )?;
-        let seen = self.seen(&files);
+        let seen = self.seen(files.iter().filter_map(|f| f.extension::<ScanFile>().cloned()));
         self.parts.log.note_seen(seen.clone());
         let files = self.not_ruled_out(files);
         let statistics = self.statistics(&files);
@@ -164,7 +164,7 @@ impl Scan<'_> {
         Ok(DataSourceExec::from_data_source(config))
     }
 
-    async fn snapshot(&self) -> Result<Snapshot> {
+    pub(super) async fn snapshot(&self) -> Result<Snapshot> {
         let Some(predicate) = &self.predicate else {
             return self.parts.snapshot(&AllPartitions).await.map_err(external);
         };
@@ -172,7 +172,7 @@ impl Scan<'_> {
         only_selected(snapshot, predicate)
     }
 
-    async fn facts(&self, snapshot: &Snapshot) -> Result<ScanFacts> {
+    pub(super) async fn facts(&self, snapshot: &Snapshot) -> Result<ScanFacts> {
         let partitions = snapshot.partitions.len();
         let files = snapshot.partitions.iter().map(|partition| partition.files.len()).sum();
         let everything = self.predicate.as_ref().is_none_or(|p| p.selects_everything());
@@ -198,13 +198,12 @@ impl Scan<'_> {
         })
     }
 
-    fn seen(&self, files: &[PartitionedFile]) -> Option<Arc<Seen>> {
+    pub(super) fn seen(&self, files: impl Iterator<Item = ScanFile>) -> Option<Arc<Seen>> {
         let parts = self.parts;
-        let found = files.iter().filter_map(|file| file.extension::<ScanFile>().cloned());
         parts.past.is_none().then(|| {
             let location = parts.table.location().clone();
             let columns = parts.partition_columns();
-            Arc::new(Seen::new(location, columns, self.predicate.clone(), found.collect()))
+            Arc::new(Seen::new(location, columns, self.predicate.clone(), files.collect()))
         })
     }
 
@@ -221,9 +220,7 @@ impl Scan<'_> {
 
     fn source(&self, facts: Arc<ScanFacts>) -> PartwiseSource {
         let runtime = self.session.runtime_env();
-        let pruned = facts.partitions.total.unwrap_or(0).saturating_sub(facts.partitions.selected);
-        let pruned = if facts.partitions.total.is_some() { pruned } else { 0 };
-        let counters = ScanCounters::new(pruned);
+        let counters = ScanCounters::new(facts.pruned());
         let readers =
             PartwiseReaderFactory::new(Footers::cached_in(runtime), Arc::clone(&counters));
         let parquet = ParquetSource::new(self.parts.scan_schema.clone())

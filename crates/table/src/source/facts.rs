@@ -9,6 +9,7 @@ use datafusion::physical_plan::ExecutionPlan;
 use partwise_commit::Location;
 
 use super::{PartwiseSource, Seen};
+use crate::counts::PartitionCountsExec;
 
 /// How many of how many: `1/91`, or `1/?` where the total wasn't counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +49,14 @@ pub struct ScanFacts {
     pub seen: Option<Arc<Seen>>,
 }
 
+impl ScanFacts {
+    /// How many partitions are left out, where all were counted.
+    pub(crate) fn pruned(&self) -> usize {
+        let total = self.partitions.total.unwrap_or(self.partitions.selected);
+        total.saturating_sub(self.partitions.selected)
+    }
+}
+
 /// The facts of every scan of a Partwise table in a plan, in the order of the plan.
 pub fn scan_facts(plan: &dyn ExecutionPlan) -> Vec<Arc<ScanFacts>> {
     let mut found: Vec<_> = own_facts(plan).into_iter().collect();
@@ -58,6 +67,9 @@ pub fn scan_facts(plan: &dyn ExecutionPlan) -> Vec<Arc<ScanFacts>> {
 }
 
 fn own_facts(plan: &dyn ExecutionPlan) -> Option<Arc<ScanFacts>> {
+    if let Some(counts) = plan.downcast_ref::<PartitionCountsExec>() {
+        return Some(Arc::clone(counts.facts()));
+    }
     let scan = plan.downcast_ref::<DataSourceExec>()?;
     let config = scan.data_source().downcast_ref::<FileScanConfig>()?;
     Some(Arc::clone(&config.file_source().downcast_ref::<PartwiseSource>()?.facts))

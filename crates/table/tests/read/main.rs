@@ -1,5 +1,6 @@
 //! Reading tables: what is selected, what comes out, what EXPLAIN says.
 
+mod counts;
 mod explain;
 mod files;
 mod floats;

@@ -47,10 +47,13 @@ use crate::table::OpenFile;
 use crate::vacuum::Waste;
 use crate::{Error, Result};
 
-/// Runs file work where it may block.
+/// Runs file work where it may block: right here without a runtime, as nothing else runs then.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> Result<T> {
+    if tokio::runtime::Handle::try_current().is_err() {
+        return work();
+    }
     match tokio::task::spawn_blocking(work).await {
         Ok(result) => result,
         Err(error) => Err(Error::internal("a task of file work ended").with_source(error)),

@@ -25,7 +25,7 @@ impl LocalTable {
         let mut waiting = Vec::new();
         for partition in &record.partitions {
             match self.survey(record, partition)? {
-                Placement::Skipped => skipped.push(partition.path.clone()),
+                Placement::Skipped => skipped.push(partition),
                 Placement::Gone(_) => return Ok(Outcome::Void),
                 Placement::Placed => waiting.push((partition, true)),
                 Placement::Waiting => waiting.push((partition, false)),
@@ -40,13 +40,23 @@ impl LocalTable {
             if !placed {
                 self.place(record, partition, &root, &mut changed)?;
             }
-            self.settle_retained(record, partition, &mut changed)?;
+            // Between the look and the swap it may have been replaced after all.
+            if !placed && self.is_replaced(record, partition)? {
+                skipped.push(partition);
+            } else {
+                self.settle_retained(record, partition, &mut changed)?;
+            }
+        }
+        for partition in &skipped {
+            self.give_back_foreign(record, partition, &mut changed)?;
         }
         self.sync_all(&changed)?;
         if skipped.is_empty() {
             Ok(Outcome::Done)
         } else {
-            Ok(Outcome::Skipped { partitions: skipped })
+            let mut partitions: Vec<String> = skipped.iter().map(|p| p.path.clone()).collect();
+            partitions.sort_unstable();
+            Ok(Outcome::Skipped { partitions })
         }
     }
 

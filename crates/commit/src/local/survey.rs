@@ -26,11 +26,8 @@ impl LocalTable {
         record: &Record,
         partition: &RecordedPartition,
     ) -> Result<Placement> {
-        let version = record.version;
-        for file in &partition.removed {
-            if !self.is_live(file)? && !self.is_retained(version, file)? {
-                return Ok(Placement::Skipped);
-            }
+        if self.is_replaced(record, partition)? {
+            return Ok(Placement::Skipped);
         }
         let mut placed = true;
         for file in &partition.added {
@@ -43,6 +40,21 @@ impl LocalTable {
             }
         }
         Ok(if placed { Placement::Placed } else { Placement::Waiting })
+    }
+
+    /// Whether another tool replaced a partition after the commit point: a file that the record
+    /// removes is neither there nor retained.
+    pub(super) fn is_replaced(
+        &self,
+        record: &Record,
+        partition: &RecordedPartition,
+    ) -> Result<bool> {
+        for file in &partition.removed {
+            if !self.is_live(file)? && !self.is_retained(record.version, file)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// An added file is nowhere. If all that it replaces went to retained, the swap was done, and

@@ -180,6 +180,28 @@ impl LocalTable {
         partition: &RecordedPartition,
         changed: &mut Changed,
     ) -> Result<()> {
+        self.give_back_all(record, partition, &|_| false, changed)
+    }
+
+    /// Gives back what another tool put in the place of the files that the record removes and a swap
+    /// took along; the record's own files stay away.
+    pub(super) fn give_back_foreign(
+        &self,
+        record: &Record,
+        partition: &RecordedPartition,
+        changed: &mut Changed,
+    ) -> Result<()> {
+        let ours = |name: &str| partition.added.iter().any(|file| file.name == name);
+        self.give_back_all(record, partition, &ours, changed)
+    }
+
+    fn give_back_all(
+        &self,
+        record: &Record,
+        partition: &RecordedPartition,
+        stays: &dyn Fn(&str) -> bool,
+        changed: &mut Changed,
+    ) -> Result<()> {
         if partition.path.is_empty() || partition.added.is_empty() || partition.removed.is_empty() {
             return Ok(());
         }
@@ -192,9 +214,11 @@ impl LocalTable {
             let name = entry.name.to_str().unwrap_or_default();
             let path = names::join(&partition.path, name);
             let removed = partition.removed.iter().find(|file| file.path == path);
-            if let Some(file) = removed
-                && self.is_retained(record.version, file)?
-            {
+            let retained = match removed {
+                Some(file) => self.is_retained(record.version, file)?,
+                None => stays(name),
+            };
+            if retained {
                 continue;
             }
             let copying = |file: &RemovedFile| names::copying(names::split(&file.path).1) == name;

@@ -146,6 +146,27 @@ async fn after_the_swap_another_tools_content_stands() -> Result<()> {
     Ok(())
 }
 
+/// Another tool replaced `a` between the last look at it and the swap, which took the tool's file
+/// along; then the writer was stopped.
+#[tokio::test]
+async fn what_a_swap_took_along_of_another_tools_content_comes_back() -> Result<()> {
+    let (place, table) = interrupted(FaultyDisk::stopping_before("exchange", 1)).await?;
+    let Place::Local(lake) = &place else { panic!("a local place") };
+    let live = lake.path().join("report/p=a");
+    let retained = lake.path().join("_partwise/report/retained/2/p=a");
+    let aside = lake.path().join("aside");
+    place.remove(&old(&place, "a")).await;
+    place.put("report/p=a/data_0.parquet", "77\n").await;
+    std::fs::rename(&live, &aside).unwrap();
+    std::fs::rename(&retained, &live).unwrap();
+    std::fs::rename(&aside, &retained).unwrap();
+    write(&table, Operation::Append, &[("z", &["5"])]).await?;
+    let expected = rows(&[("a", &["77"]), ("b", &["2"]), ("n", &["8"]), ("z", &["5"])]);
+    assert_eq!(content(&table).await?, expected);
+    assert_eq!(place.files("report/p=a").await, ["report/p=a/data_0.parquet"]);
+    Ok(())
+}
+
 #[tokio::test]
 async fn a_file_planted_in_staging_is_never_published() -> Result<()> {
     let (place, table) = logged().await?;

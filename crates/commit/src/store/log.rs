@@ -156,7 +156,7 @@ impl StoreTable {
                 }
                 Err(error) => last = Some(error),
             }
-            tokio::time::sleep(pause).await;
+            wait(pause).await;
             pause *= 2;
         }
         let error = match last {
@@ -206,7 +206,7 @@ impl StoreTable {
                     return Err(Error::store("update", &key, error));
                 }
                 // Whether it landed is seen at the next read.
-                Err(_) => tokio::time::sleep(FIRST_PAUSE).await,
+                Err(_) => wait(FIRST_PAUSE).await,
             }
         }
         Err(Error::unavailable(format!("{key} can't be updated: try again")))
@@ -309,6 +309,13 @@ fn parse_slot(text: &[u8], shown: &str) -> Result<Slot> {
             Ok(stub) if stub.stub => Ok(Slot::Stub { transaction: stub.transaction }),
             _ => Err(error),
         },
+    }
+}
+
+/// Waits before a request is repeated: not at all where no runtime keeps time.
+async fn wait(pause: Duration) {
+    if tokio::runtime::Handle::try_current().is_ok() {
+        tokio::time::sleep(pause).await;
     }
 }
 

@@ -57,6 +57,8 @@
 //!   there is no conditional delete.
 //! - On a store, the upload that was being started when its writer died stays open where no vacuum
 //!   knows of it. It holds nothing; a rule of the bucket for open uploads ends it.
+//! - On a local disk, a crash in the middle of a swap that met another tool's new content makes
+//!   readers of that partition fail until the next write.
 //! - On a local disk a file that a restore brings back is a second name of the retained one: a tool
 //!   that changes files in place changes both.
 //! - What another tool removed without a commit after it can't be told or brought back.
@@ -75,6 +77,9 @@ mod history;
 mod keep;
 mod local;
 mod location;
+#[cfg(test)]
+#[path = "../tests/model/mod.rs"]
+mod model;
 mod names;
 mod partition;
 mod record;

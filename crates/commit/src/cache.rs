@@ -9,6 +9,13 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// that.
 pub(crate) const RECORD_BYTES_REMEMBERED: usize = 32 << 20;
 
+#[cfg(test)]
+thread_local! {
+    /// On a thread of the protocol's model, which asks the same disk or store once more for each
+    /// step, nothing is remembered.
+    pub(crate) static FORGETS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
 /// Values under keys, each with a weight; their sum stays within a limit.
 pub(crate) struct Cache<K, V> {
     limit: usize,
@@ -41,6 +48,10 @@ impl<K: Clone + Eq + Hash, V: Clone> Cache<K, V> {
         K: Borrow<Q>,
         Q: Eq + Hash + ?Sized,
     {
+        #[cfg(test)]
+        if FORGETS.get() {
+            return None;
+        }
         let mut state = self.locked();
         let state = &mut *state;
         let kept = state.values.get_mut(key)?;

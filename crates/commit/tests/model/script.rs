@@ -127,6 +127,7 @@ impl Script {
 
     /// Runs `work` until it is done, or the step over: then none.
     pub(super) fn drive<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        crate::cache::FORGETS.set(true);
         let mut work = std::pin::pin!(work);
         let mut context = std::task::Context::from_waker(noop_waker_ref());
         loop {

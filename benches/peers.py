@@ -97,13 +97,16 @@ class Peers:
         command = [self.partwise, "--lake", lake, "--threads", str(THREADS), *arguments]
         return process.run(list(map(str, command)))
 
-    def worker(self, system, task):
-        arguments = [self.chosen.data, self.chosen.out, self.chosen.many, system, task]
-        command = [str(self.python), "-m", "peer.worker", *map(str, arguments)]
+    def run_python(self, module, *arguments):
+        arguments = [self.chosen.data, self.chosen.out, self.chosen.many, *arguments]
+        command = [str(self.python), "-m", module, *map(str, arguments)]
         environment = os.environ | {
             "TZ": "UTC", "PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "1",
         }
-        ran = process.run(command, Path(__file__).parent, environment)
+        return process.run(command, Path(__file__).parent, environment)
+
+    def worker(self, system, task):
+        ran = self.run_python("peer.worker", system, task)
         found = process.last_json(ran["text"])
         if "inside" in found:
             warmed = found["first"] != found["inside"]

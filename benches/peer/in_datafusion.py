@@ -69,6 +69,7 @@ def ask(session, table, columns, partition, query):
         f"PARTITIONED BY ({partition}) LOCATION '{table}/'"
     ).collect()
     batch = session.sql(query).collect()[0]
+    session.deregister_table("asked")
     return [column[0].as_py() for column in batch.columns]
 
 

@@ -24,7 +24,7 @@ pub(super) struct Write {
 
 /// What a writer comes to before its record is in the log.
 pub(super) enum Planned {
-    Logged(Record),
+    Logged(Box<Record>),
     /// Another writer's record took the version: once more.
     Again,
     Nothing,
@@ -54,7 +54,7 @@ pub(super) async fn plan(table: &Watched, write: &Write, schema: &TableSchema) -
         _ => return Ok(Planned::Nothing),
     };
     Ok(match table.log(&record).await? {
-        Logged::Won => Planned::Logged(record),
+        Logged::Won => Planned::Logged(Box::new(record)),
         Logged::Lost => Planned::Again,
         Logged::Unknown(error) => return Err(error),
     })

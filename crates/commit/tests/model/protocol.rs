@@ -318,7 +318,7 @@ impl Protocol {
         let write = self.writes[process].as_ref();
         Ok(match (phase, write) {
             (Phase::Ready, Some(write)) => match plan(table, write, &self.schema).await? {
-                Planned::Logged(record) => Phase::Complete(record.into()),
+                Planned::Logged(record) => Phase::Complete((*record).into()),
                 Planned::Again => Phase::Ready,
                 Planned::Nothing => Phase::Ended(Said::Refused("nothing to do".into())),
             },
@@ -409,7 +409,7 @@ impl Protocol {
         let first = self.first.get("p=a").cloned().unwrap_or_default();
         let found = content.get("p=a").cloned().unwrap_or_default();
         let ours = found.iter().any(|byte| !first.contains(byte) && *byte != FOREIGN[1]);
-        others(content) == others(&meant) && !(ours && !found.is_disjoint(&first))
+        others(content) == others(&meant) && (!ours || found.is_disjoint(&first))
     }
 
     /// Once nobody is at work: a reader needs no writer to come first. Where a swap was stopped that
@@ -547,9 +547,7 @@ impl Model for Protocol {
                 state.world.loses = true;
                 self.step(&mut state, process);
                 state.lost = true;
-                if state.world.on_its_way.is_none() {
-                    return None;
-                }
+                state.world.on_its_way.as_ref()?;
             }
             Action::Arrive => {
                 state.world.arrive();

@@ -25,6 +25,7 @@
 mod api;
 mod context;
 mod definition;
+mod distinct;
 mod error;
 mod execution;
 mod explain;

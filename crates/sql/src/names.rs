@@ -2,7 +2,8 @@
 //!
 //! DataFusion folds unquoted names to lower case and then looks for them as they are. Where such
 //! a name isn't found but exactly one column differs from it in case alone, the statement is
-//! planned again with that column's name. A path as Spark writes it is read as the path.
+//! planned again with that column's name. A path as Spark writes it is read as the path, and
+//! `IS DISTINCT FROM` as SQL has it.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -15,7 +16,7 @@ use datafusion::sql::sqlparser::ast::{
     Expr, Ident, ObjectName, ObjectNamePart, VisitMut, VisitorMut,
 };
 
-use crate::Result;
+use crate::{Result, distinct};
 
 /// Names that one statement may have mended; each round mends at least one.
 const MAX_ROUNDS: usize = 64;
@@ -65,6 +66,7 @@ fn read_paths(statement: &mut DFStatement) {
     match statement {
         DFStatement::Statement(statement) => {
             let _ = statement.visit(&mut Paths);
+            distinct::as_written(statement);
         }
         DFStatement::Explain(explain) => read_paths(&mut explain.statement),
         _ => {}

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use datafusion::execution::context::SessionState;
@@ -28,8 +29,19 @@ struct Key {
 
 impl Key {
     fn new(token: &Token, table: &str) -> Self {
-        Self { job: token.job.clone(), run: token.run, table: table.to_owned() }
+        Self { job: token.job.clone(), run: token.run, table: real(table) }
     }
+}
+
+/// A table's path with links resolved, also before the table is there: one table has one count,
+/// whatever it is called. What is no path of this machine is taken as it is.
+fn real(table: &str) -> String {
+    let path = Path::new(table.trim_end_matches('/'));
+    let resolved = path.canonicalize().or_else(|error| {
+        let (parent, name) = path.parent().zip(path.file_name()).ok_or(error)?;
+        parent.canonicalize().map(|parent| parent.join(name))
+    });
+    resolved.map_or_else(|_| table.to_owned(), |path| path.display().to_string())
 }
 
 impl Steps {
@@ -132,6 +144,19 @@ mod tests {
         for other in ["SELECT a, 'b' FROM t", "SELECT \"A\", 'B' FROM t", "SELECT a 'B' FROM t"] {
             assert_ne!(statement_digest(other), one, "{other}");
         }
+    }
+
+    #[test]
+    fn one_table_has_one_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = |path: &str| folder.path().join(path).display().to_string();
+        let before = real(&name("t"));
+        std::fs::create_dir(folder.path().join("t")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("t"), folder.path().join("link")).unwrap();
+        for spelled in ["t", "t/", "link", "t/../t/"] {
+            assert_eq!(real(&name(spelled)), before, "{spelled}");
+        }
+        assert_eq!(real("s3://bucket/t"), "s3://bucket/t");
     }
 
     #[test]

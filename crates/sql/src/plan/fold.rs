@@ -19,7 +19,7 @@ use datafusion::optimizer::simplify_expressions::ExprSimplifier;
 use datafusion::sql::sqlparser::ast::{Expr as SQLExpr, ExprWithAlias, visit_expressions};
 
 use super::{assign, compare};
-use crate::{Error, Result};
+use crate::{Error, Result, distinct};
 
 /// An expression over the columns of `schema` as it was written, not coerced yet.
 ///
@@ -32,7 +32,9 @@ pub fn planned(state: &SessionState, sql: &SQLExpr, schema: &DFSchema) -> Result
             "a query in it isn't run: run it first, and write what it gives as constants",
         ));
     }
-    let with_alias = ExprWithAlias { expr: sql.clone(), alias: None };
+    let mut sql = sql.clone();
+    distinct::as_written(&mut sql);
+    let with_alias = ExprWithAlias { expr: sql, alias: None };
     let expr = state.create_logical_expr_from_sql_expr(with_alias, schema)?;
     if expr
         .exists(|part| Ok(matches!(part, Expr::AggregateFunction(_) | Expr::WindowFunction(_))))?

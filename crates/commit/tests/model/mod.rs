@@ -41,6 +41,7 @@
 //! of that partition fail until the next write; on a store, a tool that comes between the identity
 //! check of an object and its delete (no tool is at work there).
 
+mod claims;
 mod disk;
 mod programs;
 mod protocol;

@@ -1,9 +1,9 @@
 //! What the checker explores: the world, the processes, and what is true of each version.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::protocol::Known;
 use super::script::Answer;
 use super::world::{HOME, World};
 use crate::backend::Published;
@@ -155,5 +155,37 @@ impl State {
     pub(super) fn is_quiet(&self) -> bool {
         let ended = |process: &Process| matches!(process.phase, Phase::Ended(_) | Phase::Crashed);
         self.world.on_its_way.is_none() && self.processes.iter().all(ended)
+    }
+}
+
+/// A record in a process's memory.
+#[derive(Clone, Debug)]
+pub(super) struct Known(Arc<Record>);
+
+impl From<Record> for Known {
+    fn from(record: Record) -> Self {
+        Self(Arc::new(record))
+    }
+}
+
+impl std::ops::Deref for Known {
+    type Target = Record;
+
+    fn deref(&self) -> &Record {
+        &self.0
+    }
+}
+
+impl PartialEq for Known {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl Eq for Known {}
+
+impl Hash for Known {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.version, &self.transaction).hash(state);
     }
 }

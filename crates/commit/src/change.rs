@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::Result;
 use crate::partition::{PartitionKey, PartitionValue};
+use crate::record::RecordedOperation;
 use crate::snapshot::{DataFile, PartitionSelector};
 use crate::token::Token;
 use crate::transaction::StagedFile;
@@ -15,6 +16,9 @@ use crate::transaction::StagedFile;
 pub struct Change {
     /// What to do with the files.
     pub operation: Operation,
+    /// What the statement was, where that says more than the operation: a DELETE overwrites
+    /// partitions. None for the operation's own name.
+    pub recorded_as: Option<RecordedOperation>,
     /// The staged files of this transaction.
     pub files: Vec<StagedFile>,
     /// The largest fraction of its rows (0 to 1) that a partition which the statement doesn't name
@@ -51,6 +55,7 @@ impl Change {
     pub fn new(operation: Operation, files: Vec<StagedFile>) -> Self {
         Self {
             operation,
+            recorded_as: None,
             files,
             max_shrink: None,
             scope: None,

@@ -184,10 +184,24 @@ pub enum RecordedOperation {
     Overwrite,
     /// Brought back an earlier version.
     Restore,
+    /// Emptied the table.
+    Truncate,
+    /// Emptied partitions.
+    DropPartition,
+    /// Changed the columns, and no data.
+    Alter,
+    /// Removed rows.
+    Delete,
+    /// Changed rows.
+    Update,
+    /// Merged rows of another table into this one.
+    Merge,
+    /// Wrote the same rows into fewer files.
+    Optimize,
 }
 
 impl RecordedOperation {
-    /// In one word: `create`, `replace`, `append`, `overwrite`, `restore`.
+    /// As history shows it, in small letters: `create`, `overwrite`, `drop partition`, ..
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -195,6 +209,13 @@ impl RecordedOperation {
             Self::Append => "append",
             Self::Overwrite => "overwrite",
             Self::Restore => "restore",
+            Self::Truncate => "truncate",
+            Self::DropPartition => "drop partition",
+            Self::Alter => "alter",
+            Self::Delete => "delete",
+            Self::Update => "update",
+            Self::Merge => "merge",
+            Self::Optimize => "optimize",
         }
     }
 }

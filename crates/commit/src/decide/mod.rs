@@ -196,12 +196,12 @@ fn record(change: &Change, base: &Base<'_>, partitions: Vec<RecordedPartition>) 
         version: base.version + 1,
         transaction: base.transaction.clone(),
         time_ms: base.time_ms,
-        operation: match change.operation {
+        operation: change.recorded_as.unwrap_or(match change.operation {
             Operation::Create => RecordedOperation::Create,
             Operation::Replace => RecordedOperation::Replace,
             Operation::Append => RecordedOperation::Append,
             Operation::Overwrite(_) => RecordedOperation::Overwrite,
-        },
+        }),
         scope: scope(change, base),
         restored: None,
         token: change.token.clone(),

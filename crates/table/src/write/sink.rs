@@ -85,6 +85,7 @@ impl PartitionSink {
     fn change(&self, files: Vec<StagedFile>) -> Change {
         let spec = &self.spec;
         Change {
+            recorded_as: spec.recorded_as,
             max_shrink: spec.max_shrink,
             scope: spec.scope.clone(),
             if_exists: spec.if_exists,

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use partwise_commit::{
-    Committed, Coverage, IfExists, Location, Operation, Preview, Reads, Scope, Token,
+    Committed, Coverage, IfExists, Location, Operation, Preview, Reads, RecordedOperation, Scope,
+    Token,
 };
 
 use super::options::WriteOptions;
@@ -20,6 +21,9 @@ use crate::source::Seen;
 pub struct WriteSpec {
     /// What the commit does with the files.
     pub operation: Operation,
+    /// What the statement is, where that says more than the operation; see
+    /// [`Change`](partwise_commit::Change::recorded_as).
+    pub recorded_as: Option<RecordedOperation>,
     /// The partitions that the statement declares: the only ones it may write, and those that an
     /// overwrite replaces.
     pub scope: Option<Scope>,
@@ -66,6 +70,7 @@ impl WriteSpec {
     pub fn new(operation: Operation, config: &PartwiseConfig) -> Self {
         Self {
             operation,
+            recorded_as: None,
             scope: None,
             if_exists: IfExists::default(),
             constants: Vec::new(),

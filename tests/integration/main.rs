@@ -3,6 +3,7 @@
 mod support;
 
 mod api;
+mod bucket;
 mod crash;
 mod definitions;
 mod docs;

@@ -63,7 +63,7 @@ pub struct Arguments {
 /// What every way of running statements takes.
 #[derive(Debug, Clone, Default, Args)]
 pub struct EngineArguments {
-    /// The folder whose tables are seen; `none`: no lake, plain tables live in memory [default: ./lake, the demo's ./lake-demo]
+    /// The folder or bucket prefix (s3://bucket/prefix) whose tables are seen; `none`: no lake, plain tables live in memory [default: ./lake, the demo's ./lake-demo]
     #[arg(long, value_name = "DIR")]
     pub lake: Option<PathBuf>,
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use partwise_sql::{ContextOptions, Lake, PartwiseContext};
+use partwise_sql::{ContextOptions, Lake, PartwiseContext, is_address};
 
 use crate::args::EngineArguments;
 use crate::cooperate;
@@ -61,7 +61,8 @@ impl Engine {
     /// everything has run.
     pub fn missing_lake(&self) -> Option<String> {
         let named = self.arguments.lake.as_ref()?;
-        let is_missing = named.as_os_str() != NO_LAKE && !named.exists();
+        let elsewhere = named.to_str().is_some_and(|name| name == NO_LAKE || is_address(name));
+        let is_missing = !elsewhere && !named.exists();
         is_missing
             .then(|| format!("the lake {} isn't there yet: it has no tables", named.display()))
     }
@@ -92,6 +93,7 @@ mod tests {
     fn only_a_lake_that_is_named_can_be_missed() {
         assert!(missing(Some("/nonexistent/lake")).unwrap().contains("/nonexistent/lake"));
         assert_eq!(missing(Some(NO_LAKE)), None);
+        assert_eq!(missing(Some("s3://bucket/lake")), None);
         assert_eq!(missing(Some(".")), None);
         assert_eq!(missing(None), None);
     }

@@ -67,6 +67,7 @@
 
 #![deny(missing_docs)]
 
+mod address;
 mod backend;
 mod cache;
 mod change;
@@ -92,6 +93,7 @@ mod token;
 mod transaction;
 mod vacuum;
 
+pub use address::{StoreAddress, hide_secrets, is_address, is_secret, is_store_option};
 pub use backend::FoundFile;
 pub use change::{Change, Coverage, IfExists, Operation, Reads, Scope};
 pub use commit::{PartitionAction, PartitionPreview, Preview, Restore, Restored, Stopped, Undone};

@@ -56,7 +56,7 @@ pub use partwise_sql as sql;
 pub use partwise_sql::datafusion;
 pub use partwise_table as table;
 
-pub use partwise_commit::Location;
+pub use partwise_commit::{Location, StoreAddress, TableStore};
 pub use partwise_sql::{
     ChangedPartition, Commit, CommitOutcome, ContextOptions, Error, ErrorKind, Execution, File,
     Lake, Overwrite, Partition, PartitionValues, PartitionedWrite, PartwiseContext, Result,

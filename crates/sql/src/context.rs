@@ -16,10 +16,11 @@ use partwise_table::config::PartwiseConfig;
 
 use crate::execution::Execution;
 use crate::lake::{Lake, LakeSchema};
+use crate::place::Stores;
 use crate::progress::{Progress, Running};
 use crate::session::SessionRef;
 use crate::token::Steps;
-use crate::{Error, Result, functions, path_table, run, statement};
+use crate::{Error, Result, functions, path_table, place, run, secrets, statement};
 
 /// How a context is set up.
 ///
@@ -99,10 +100,10 @@ impl PartwiseContext {
     /// A context as `options` say.
     ///
     /// # Errors
-    /// A lake that is a file.
+    /// A lake that is a file, or an address of a store that can't be one.
     pub async fn with_options(options: ContextOptions) -> Result<Self> {
-        check_lake(&options.lake)?;
-        Self::attach(session(&options)?, options.lake)
+        let lake = place::lake(options.lake.clone())?;
+        Self::attach(session(&options)?, lake)
     }
 
     /// The context that an existing session was given by [`register`](crate::register).
@@ -178,7 +179,8 @@ impl PartwiseContext {
     /// # Errors
     /// What is wrong with the statement; nothing it would have written is visible.
     pub async fn execute(&self, sql: &str) -> Result<Execution> {
-        run::execute(self, statement::parse(sql)?, sql).await
+        let run = async { run::execute(self, statement::parse(sql)?, sql).await };
+        run.await.map_err(|error| secrets::without(sql, error))
     }
 
     /// Plans one statement as a DataFrame, for embedding. A query or a write runs when the frame
@@ -188,7 +190,8 @@ impl PartwiseContext {
     /// # Errors
     /// What is wrong with the statement.
     pub async fn sql(&self, sql: &str) -> Result<DataFrame> {
-        run::frame(self, statement::parse(sql)?, sql).await
+        let planned = async { run::frame(self, statement::parse(sql)?, sql).await };
+        planned.await.map_err(|error| secrets::without(sql, error))
     }
 
     /// How far the write that runs in this session has come; none while none runs. Of a query,
@@ -219,16 +222,6 @@ impl PartwiseContext {
     }
 }
 
-/// Refuses a lake that can't be one.
-pub(crate) fn check_lake(lake: &Lake) -> Result<()> {
-    let Lake::Directory(dir) = lake else { return Ok(()) };
-    path_table::refuse_store(&dir.to_string_lossy())?;
-    match dir.exists() && !dir.is_dir() {
-        true => Err(Error::invalid(format!("the lake {} is not a directory", dir.display()))),
-        false => Ok(()),
-    }
-}
-
 /// The session's settings, a job's steps, and the way back from the session to its lake.
 fn configure(
     session: &SessionContext,
@@ -250,6 +243,7 @@ fn configure(
     config.set_extension(Arc::clone(steps));
     config.set_extension(Arc::clone(running));
     config.set_extension(Arc::clone(schema));
+    config.set_extension(Arc::new(Stores::default()));
 }
 
 fn session(options: &ContextOptions) -> Result<SessionContext> {

@@ -18,7 +18,8 @@ use crate::{Error, ErrorKind, Result};
 /// Where tables without a LOCATION live.
 #[derive(Clone)]
 pub enum Lake {
-    /// A directory of the local disk; made with the first table.
+    /// A directory of the local disk, made with the first table; or the address of a store,
+    /// `s3://bucket/prefix`, which is opened with the environment's settings.
     Directory(PathBuf),
     /// A prefix of an object store.
     Store {
@@ -35,7 +36,7 @@ impl fmt::Debug for Lake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Directory(dir) => write!(f, "Lake({})", dir.display()),
-            Self::Store { prefix, .. } => write!(f, "Lake(store {prefix})"),
+            Self::Store { store, prefix } => write!(f, "Lake({store}/{prefix})"),
             Self::None => f.write_str("Lake(none)"),
         }
     }
@@ -88,7 +89,7 @@ impl Lake {
     pub(crate) fn describe(&self) -> Option<String> {
         match self {
             Self::Directory(dir) => Some(format!("the lake {}", dir.display())),
-            Self::Store { prefix, .. } => Some(format!("the lake {prefix}")),
+            Self::Store { store, prefix } => Some(format!("the lake {store}/{prefix}")),
             Self::None => None,
         }
     }
@@ -100,7 +101,7 @@ impl Lake {
                 let listed = store
                     .list_with_delimiter(Some(prefix))
                     .await
-                    .map_err(|e| unavailable(prefix.as_ref(), &e))?;
+                    .map_err(|e| unavailable(&format!("{store}/{prefix}"), &e))?;
                 let prefixes = listed.common_prefixes.into_iter();
                 Ok(prefixes.filter_map(|p| p.filename().map(str::to_owned)).collect())
             }

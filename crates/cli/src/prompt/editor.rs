@@ -11,6 +11,8 @@ use rustyline::history::FileHistory;
 use rustyline::validate::Validator;
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
+use partwise_sql::is_given_away;
+
 use super::complete::{Names, complete};
 use super::highlight::highlighted;
 use super::input::is_command;
@@ -83,9 +85,13 @@ impl LineEditor {
         }
     }
 
-    /// Remembers an input, also for later sessions; what is to be said if that failed, once.
+    /// Remembers an input, also for later sessions, unless a secret stands in it; what is to be said
+    /// if that failed, once.
     pub fn remember(&mut self, text: &str) -> Option<String> {
         let text = text.trim_end();
+        if is_given_away(text) {
+            return None;
+        }
         let added = self.editor.add_history_entry(text).unwrap_or(false);
         let file = self.history.as_ref().filter(|_| added)?;
         let error = self.editor.append_history(file).err()?;

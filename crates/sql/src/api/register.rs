@@ -3,8 +3,7 @@
 use datafusion::dataframe::DataFrame;
 use datafusion::execution::context::SessionContext;
 
-use crate::context::check_lake;
-use crate::{Error, Lake, PartwiseContext, Result};
+use crate::{Error, Lake, PartwiseContext, Result, place};
 
 /// Gives an existing session Partwise's tables and settings, over the lake `./lake`: see
 /// [`register_lake`].
@@ -47,8 +46,7 @@ pub fn register_lake(session: &SessionContext, lake: impl Into<Lake>) -> Result<
     if PartwiseContext::of(session).is_ok() {
         return Err(Error::invalid("Partwise is registered with this session already"));
     }
-    let lake = lake.into();
-    check_lake(&lake)?;
+    let lake = place::lake(lake.into())?;
     PartwiseContext::attach(session.clone(), lake).map(drop)
 }
 

@@ -11,7 +11,9 @@ use std::time::Instant;
 use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::LogicalPlan;
-use partwise_commit::{Coverage, Description, Location, Operation, Table, TableSchema, Token};
+use partwise_commit::{
+    Coverage, Description, Location, Operation, Table, TableSchema, Token, is_address,
+};
 use partwise_table::PartwiseTable;
 use partwise_table::config::PartwiseConfig;
 use partwise_table::write::spec::WriteSpec;
@@ -26,7 +28,7 @@ use crate::plan::spec::PartitionSpec;
 use crate::report::WriteReport;
 use crate::session::with_extension;
 use crate::token::{self, StatementText};
-use crate::{Error, ErrorKind, Result, path_table, run};
+use crate::{Error, ErrorKind, Result, path_table, place, run};
 
 /// What a write comes to, planned.
 struct Plan {
@@ -44,9 +46,11 @@ impl PartitionedWrite {
     /// partitions stop; `Conflict` where other writers won each time; `Busy` where they held the table
     /// for too long; `Unavailable` or `Unsupported` for a place that can't be reached or written; and
     /// what the query fails with. Nothing has changed.
-    pub async fn save(self) -> Result<Commit> {
+    pub async fn save(mut self) -> Result<Commit> {
         let started = Instant::now();
         self.check()?;
+        let (state, _) = self.frame.clone().into_parts();
+        self.location = place::resolved(&state, self.location)?;
         let mut tries = 0;
         loop {
             match self.attempt(started).await {
@@ -62,8 +66,11 @@ impl PartitionedWrite {
 
     /// What can be told without a look at the table.
     fn check(&self) -> Result<()> {
-        if let Location::Local { dir, .. } = &self.location {
-            path_table::check_table_path(dir)?;
+        match &self.location {
+            Location::Local { dir, .. } if !dir.to_str().is_some_and(is_address) => {
+                path_table::check_table_path(dir)?;
+            }
+            _ => {}
         }
         if self.overwrite.is_some() && self.mode != SaveMode::Overwrite {
             return Err(Error::invalid(format!(

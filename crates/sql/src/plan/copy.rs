@@ -10,7 +10,9 @@ use datafusion::sql::parser::{CopyToSource, CopyToStatement};
 use datafusion::sql::sqlparser::ast::{Query, Value};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::Parser;
-use partwise_commit::{Coverage, Location, Operation, Table, TableSchema};
+use partwise_commit::{
+    Coverage, Location, Operation, Table, TableSchema, is_address, is_store_option,
+};
 use partwise_table::write::table_types;
 use partwise_table::{OpenOptions, PartwiseTable};
 
@@ -20,7 +22,7 @@ use super::insert::write_spec;
 use super::query::plan_as_is;
 use super::spec::PartitionSpec;
 use super::target::PlannedWrite;
-use crate::{Error, Result, path_table};
+use crate::{Error, Result, place};
 
 /// What a COPY does where there is data already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,9 +68,8 @@ pub fn is_ours(copy: &CopyToStatement) -> bool {
 /// # Errors
 /// Data at the path in mode `error`, options that aren't known, columns that don't fit.
 pub async fn plan(state: &SessionState, copy: &CopyToStatement) -> Result<Option<PlannedWrite>> {
-    path_table::refuse_store(&copy.target)?;
     let (mode, options) = options(copy)?;
-    let location = Location::local(&copy.target);
+    let location = location(state, copy)?;
     let table = Table::new(location.clone());
     let there = table.describe().await?.has_data;
     match (there, mode) {
@@ -113,6 +114,27 @@ pub async fn plan(state: &SessionState, copy: &CopyToStatement) -> Result<Option
     Ok(Some(PlannedWrite::new(&name, table, schema, spec, rows).await?))
 }
 
+/// Where a COPY writes.
+///
+/// # Errors
+/// An address or options of a store that can't be.
+pub fn location(state: &SessionState, copy: &CopyToStatement) -> Result<Location> {
+    place::location(state, &copy.target, &place::split_options(&copy.options, text).0)
+}
+
+/// A COPY of DataFusion's to a store: the store is made known, its options are taken out.
+///
+/// # Errors
+/// As [`location`].
+pub fn with_store(state: &SessionState, copy: &CopyToStatement) -> Result<CopyToStatement> {
+    let mut copy = copy.clone();
+    if is_address(&copy.target) {
+        place::register(state, &copy.target, &place::split_options(&copy.options, text).0)?;
+        copy.options.retain(|(name, _)| !is_store_option(name));
+    }
+    Ok(copy)
+}
+
 fn same_layout(existing: &PartwiseTable, copy: &CopyToStatement) -> Result<TableSchema> {
     let schema = existing.table_schema();
     let there: Vec<&str> = schema.partition_columns().iter().map(|c| c.name.as_str()).collect();
@@ -132,11 +154,8 @@ fn same_layout(existing: &PartwiseTable, copy: &CopyToStatement) -> Result<Table
 fn options(copy: &CopyToStatement) -> Result<(Mode, BTreeMap<String, String>)> {
     let mut mode = Mode::Error;
     let mut rest = BTreeMap::new();
-    for (key, value) in &copy.options {
-        let value = match value {
-            Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => text.clone(),
-            other => other.to_string(),
-        };
+    for (key, value) in &place::split_options(&copy.options, text).1 {
+        let value = value.clone();
         let key = key.strip_prefix("format.").unwrap_or(key);
         match key.eq_ignore_ascii_case("mode") {
             true => mode = Mode::parse(&value)?,
@@ -144,6 +163,14 @@ fn options(copy: &CopyToStatement) -> Result<(Mode, BTreeMap<String, String>)> {
         }
     }
     Ok((mode, rest))
+}
+
+/// An option's value without its quotes.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::SingleQuotedString(text) | Value::DoubleQuotedString(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 fn source(source: &CopyToSource) -> Result<Query> {

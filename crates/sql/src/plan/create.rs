@@ -21,7 +21,7 @@ use super::spec::PartitionSpec;
 use super::target::PlannedWrite;
 use crate::statement::CreateTable;
 use crate::token::next_token;
-use crate::{Error, Result};
+use crate::{Error, Result, place};
 
 /// Properties of a table that say nothing of how its files are written.
 const TABLE_PROPERTIES: [&str; 2] = ["retention", "success_marker"];
@@ -115,13 +115,19 @@ pub fn properties(
     Ok(options)
 }
 
+/// The options that open the store of its LOCATION, and aren't the table's.
+pub fn store_options(create: &CreateTable) -> BTreeMap<String, String> {
+    place::split_options(&create.options, Clone::clone).0
+}
+
 /// The options of a statement by name; a name counts without case, a column's as it is declared.
 fn named(create: &CreateTable) -> BTreeMap<String, String> {
     let lower = |name: &str| match name.split_once("::") {
         Some((option, column)) => format!("{}::{column}", option.to_ascii_lowercase()),
         None => name.to_ascii_lowercase(),
     };
-    create.options.iter().map(|(name, value)| (lower(name), value.trim().to_owned())).collect()
+    let (_, options) = place::split_options(&create.options, Clone::clone);
+    options.iter().map(|(name, value)| (lower(name), value.trim().to_owned())).collect()
 }
 
 /// The error of the save mode `error`.
@@ -146,6 +152,12 @@ pub fn check_clauses(create: &CreateTable) -> Result<()> {
             "with AS, the query's columns have their types already: leave the types out of \
              PARTITIONED BY (..), or declare all columns in front of it",
         ));
+    }
+    if let (None, Some(option)) = (&create.location, store_options(create).keys().next()) {
+        return Err(Error::invalid(format!(
+            "{option} is an option of the store that LOCATION 's3://bucket/prefix' names: the \
+             lake's own settings come from the environment"
+        )));
     }
     match create.format.as_deref() {
         None => Ok(()),

@@ -12,7 +12,7 @@ use super::query::{plan_as_is, plan_query};
 use super::spec::PartitionSpec;
 use super::target::PlannedWrite;
 use crate::statement::Insert;
-use crate::{Error, Result, token};
+use crate::{Error, Result, secrets, token};
 
 /// Plans an INSERT into a table of ours; with a place for a preview, one that commits nothing. None
 /// where it says IF NOT EXISTS and the partition is there: the query isn't planned.
@@ -93,6 +93,6 @@ pub fn write_spec(state: &SessionState, operation: Operation, table: &Table) -> 
     if let Some(token) = &spec.token {
         spec.outcome = token::counted(state, token, &location);
     }
-    spec.statement = token::text(state);
+    spec.statement = secrets::hidden(&token::text(state));
     Ok(spec)
 }

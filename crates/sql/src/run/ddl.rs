@@ -5,14 +5,14 @@ use std::path::Path;
 use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
 use datafusion::sql::parser::{CreateExternalTable, Statement as DFStatement};
-use partwise_commit::{Change, Location, Table, TableSchema};
+use partwise_commit::{Change, Location, Table, TableSchema, is_address, is_store_option};
 use partwise_table::config::PartwiseConfig;
 use partwise_table::{FooterRowCounter, OpenOptions, PartwiseTable};
 
 use super::{Planned, plan_datafusion, reparse};
 use crate::plan::create::{Created, declared_schema};
 use crate::statement::CreateTable;
-use crate::{Error, PartwiseContext, Result, lookup, missing, path_table, plan};
+use crate::{Error, PartwiseContext, Result, lookup, missing, place, plan};
 
 /// `CREATE TABLE`, with or without `AS`.
 pub async fn create_table(
@@ -28,7 +28,7 @@ pub async fn create_table(
         None => context.schema().lake().location(name.table())?,
     };
     let location = match (&create.location, in_lake) {
-        (Some(path), _) => local(path)?,
+        (Some(path), _) => place::location(state, path, &plan::create::store_options(create))?,
         (None, Some(location)) => location,
         (None, None) if create.format.is_none() && create.partitioned_by.is_empty() => {
             return plan_datafusion(context, state, reparse(sql)?).await;
@@ -140,7 +140,7 @@ async fn take_over(
     name: &TableReference,
     location: Location,
 ) -> Result<Planned> {
-    if let Some((option, _)) = create.options.first() {
+    if let Some((option, _)) = create.options.iter().find(|(name, _)| !is_store_option(name)) {
         return Err(Error::invalid(format!(
             "{} has data already, so the option {option} would not be kept: leave it out, or \
              replace the table with CREATE OR REPLACE TABLE .. AS",
@@ -172,13 +172,19 @@ pub async fn create_external(
         [one] => one.as_str(),
         _ => return plan_datafusion(context, state, reparse(sql)?).await,
     };
-    let directory = path.ends_with('/') || Path::new(path).is_dir();
-    path_table::refuse_store(path)?;
+    let (store_options, options) = place::split_options(&create.options, plan::copy::text);
+    let directory = path.ends_with('/')
+        || Path::new(path).is_dir()
+        || (is_address(path) && !place::names_files(path));
     if !create.file_type.eq_ignore_ascii_case("parquet") || !directory {
-        let statement = DFStatement::CreateExternalTable(create.clone());
-        return plan_datafusion(context, state, statement).await;
+        let mut create = create.clone();
+        if is_address(path) {
+            place::register(state, path, &store_options)?;
+            create.options.retain(|(name, _)| !is_store_option(name));
+        }
+        return plan_datafusion(context, state, DFStatement::CreateExternalTable(create)).await;
     }
-    if let Some((option, _)) = create.options.first() {
+    if let Some((option, _)) = options.first() {
         return Err(Error::invalid(format!(
             "an external table is known in this session only, so the option {option} would not be \
              kept: leave it out, or make the table with CREATE TABLE .. LOCATION '{path}'"
@@ -198,7 +204,7 @@ pub async fn create_external(
             create.table_partition_cols.clone(),
         )?),
     };
-    let location = local(path)?;
+    let location = place::location(state, path, &store_options)?;
     let table = open_there(state, &location, &schema).await?;
     check_partitions(&table, &create.table_partition_cols)?;
     register(context, state, &name, location, schema).await?;
@@ -357,11 +363,4 @@ pub fn reset(context: &PartwiseContext, name: &str) -> Result<Planned> {
         config.reset(ours)?;
     }
     Ok(Planned::Done(None))
-}
-
-fn local(path: &str) -> Result<Location> {
-    path_table::refuse_store(path)?;
-    let absolute = std::path::absolute(path)
-        .map_err(|e| Error::invalid(format!("LOCATION '{path}' is not a path: {e}")))?;
-    Ok(Location::local(absolute))
 }

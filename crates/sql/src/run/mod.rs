@@ -143,12 +143,13 @@ async fn plan_statement(
                 Some(write) => Planned::Write(Box::new(write), None),
                 None => Planned::Needless(
                     format!("{} has data, left as it is", copy.target),
-                    Location::local(&copy.target),
+                    plan::copy::location(state, copy)?,
                 ),
             })
         }
         Statement::Copy(copy) => {
-            plan_datafusion(context, state, DFStatement::CopyTo(copy.as_ref().clone())).await
+            let copy = plan::copy::with_store(state, copy)?;
+            plan_datafusion(context, state, DFStatement::CopyTo(copy)).await
         }
         Statement::DropTable { name, if_exists, purge } => {
             ddl::drop_table(context, &name.to_string(), *if_exists, *purge).await

@@ -190,6 +190,8 @@ impl LocalTable {
         let dirs: BTreeSet<String> = dirs
             .flat_map(|partition| [removed(partition), vec![partition.path.clone()]].concat())
             .collect();
+        self.is_writable(&self.home)?;
+        self.is_writable(&self.home.join(names::RETAINED))?;
         dirs.iter().try_for_each(|dir| self.check_writable(dir))
     }
 
@@ -197,19 +199,23 @@ impl LocalTable {
     /// in.
     fn check_writable(&self, dir: &str) -> Result<()> {
         let mut dir = dir;
-        loop {
-            let path = self.live(dir);
-            match self.disk.check_writable(&path) {
-                Ok(()) => return Ok(()),
-                Err(error) if !is_missing(&error) => {
-                    let text = format!(
-                        "{} can't be changed by this user, so nothing was: make it writable",
-                        path.display()
-                    );
-                    return Err(Error::unavailable(text).with_source(error));
-                }
-                Err(_) if dir.is_empty() => return Ok(()),
-                Err(_) => dir = names::split(dir).0,
+        while !self.is_writable(&self.live(dir))? && !dir.is_empty() {
+            dir = names::split(dir).0;
+        }
+        Ok(())
+    }
+
+    /// Whether there is a directory; an error if this user can't change names in it.
+    fn is_writable(&self, path: &Path) -> Result<bool> {
+        match self.disk.check_writable(path) {
+            Ok(()) => Ok(true),
+            Err(error) if is_missing(&error) => Ok(false),
+            Err(error) => {
+                let text = format!(
+                    "{} can't be changed by this user, so nothing was: make it writable",
+                    path.display()
+                );
+                Err(Error::unavailable(text).with_source(error))
             }
         }
     }

@@ -175,7 +175,8 @@ async fn on_a_read_only_file_system_a_table_is_read_and_not_written() -> Result<
 #[tokio::test]
 async fn a_directory_that_cannot_be_changed_is_refused_before_anything_is() -> Result<()> {
     let place = prepared().await?;
-    for dir in ["report", "report/p=a"] {
+    write(&place.table(), dynamic(), &[("a", &["1"])]).await?;
+    for dir in ["report", "report/p=a", "_partwise/report", "_partwise/report/retained"] {
         let before = place.files("").await;
         let table = on(&place, FaultyDisk::sound().denying(lake(&place).join(dir)));
         let error = overwrite(&table).await.unwrap_err();

@@ -8,6 +8,7 @@ mod crash;
 mod definitions;
 mod docs;
 mod failures;
+mod faults;
 mod foreign;
 mod keys;
 mod modes;

@@ -1,11 +1,14 @@
 //! What the tests share: a folder with a lake, the binary in it, a small quarter, Python.
 
+pub mod commits;
 pub mod job;
 pub mod pair;
+pub mod process;
 pub mod python;
 pub mod session;
 pub mod tmux;
 pub mod tree;
+pub mod watch;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

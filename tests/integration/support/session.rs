@@ -1,5 +1,7 @@
 //! A session in the test's own process: what each statement gave, as text.
 
+use std::path::Path;
+
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::TryStreamExt;
@@ -23,8 +25,12 @@ pub enum Gave {
 
 impl Session {
     pub async fn open(folder: &Folder) -> Self {
-        let context = PartwiseContext::open(folder.lake()).await;
-        Self(context.expect("a session"))
+        Self::at(&folder.lake()).await
+    }
+
+    /// A session on a lake.
+    pub async fn at(lake: &Path) -> Self {
+        Self(PartwiseContext::open(lake).await.expect("a session"))
     }
 
     /// Runs one statement to its end.

@@ -1,0 +1,14 @@
+//! The promises under faults that come from outside: processes that are killed or stopped anywhere,
+//! many writers at once, other tools in between, disks that refuse.
+//!
+//! Nothing in the binary helps with it: a commit is held by taking its lock, or stopped when the
+//! kernel tells that its record or its first partition has appeared.
+
+mod kills;
+mod switching;
+
+/// A number from the environment, or what a run of all tests has time for.
+fn number_or(variable: &str, default: usize) -> usize {
+    let set = std::env::var(variable).ok();
+    set.map_or(default, |n| n.parse().unwrap_or_else(|_| panic!("{variable} is a number: {n}")))
+}

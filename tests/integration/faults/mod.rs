@@ -4,7 +4,9 @@
 //! Nothing in the binary helps with it: a commit is held by taking its lock, or stopped when the
 //! kernel tells that its record or its first partition has appeared.
 
+mod at_once;
 mod kills;
+mod serial;
 mod switching;
 
 /// A number from the environment, or what a run of all tests has time for.

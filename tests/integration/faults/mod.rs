@@ -6,6 +6,8 @@
 
 mod at_once;
 mod kills;
+mod leftovers;
+mod orders;
 mod serial;
 mod switching;
 

@@ -9,6 +9,7 @@ mod kills;
 mod leftovers;
 mod orders;
 mod serial;
+mod surroundings;
 mod switching;
 
 /// A number from the environment, or what a run of all tests has time for.

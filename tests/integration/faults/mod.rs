@@ -5,6 +5,7 @@
 //! kernel tells that its record or its first partition has appeared.
 
 mod at_once;
+mod between;
 mod kills;
 mod leftovers;
 mod orders;

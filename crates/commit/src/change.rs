@@ -89,6 +89,10 @@ pub enum Operation {
     Append,
     /// Replaces the whole content of the partitions it covers.
     Overwrite(Coverage),
+    /// Sets the transaction's schema and properties in place of those there are, with the same
+    /// partition columns, and touches no file. The change names the version that they were made
+    /// from ([`Change::read_version`]).
+    Alter,
 }
 
 /// Which partitions an overwrite replaces.

@@ -8,7 +8,7 @@ use super::applied::{older_step, replayed};
 use super::{Commit, describe, now_ms};
 use crate::backend::{Backend, Meta, Staging};
 use crate::change::Operation;
-use crate::decide::{Base, Decision, Touched, decide, directory_for, guard};
+use crate::decide::{Base, Decision, Touched, decide, directory_for, guard, sets_table};
 use crate::partition::PartitionKey;
 use crate::record::{Record, Totals};
 use crate::recover::{Head, settle};
@@ -92,7 +92,8 @@ impl Commit<'_> {
         };
         let same_keys =
             TableSchema::try_from(there)?.partition_columns() == self.schema.partition_columns();
-        if same_keys && names(there) == names(&self.recorded) {
+        let alters = self.change.operation == Operation::Alter;
+        if same_keys && (alters || names(there) == names(&self.recorded)) {
             return Ok(());
         }
         Err(Error::conflict(format!(
@@ -116,7 +117,7 @@ impl Commit<'_> {
     }
 
     pub(super) async fn base(&self, head: &Head, totals: Totals) -> Result<Base<'_>> {
-        let sets = matches!(self.change.operation, Operation::Create | Operation::Replace);
+        let sets = sets_table(&self.change);
         let exists = head.version() > 0 || (sets && self.backend.has_data().await?);
         let columns = self.schema.partition_columns();
         let id = match &head.meta {
@@ -136,7 +137,7 @@ impl Commit<'_> {
             outcome: head.outcome.clone(),
             exists,
             columns,
-            schema: (sets || head.schema.is_none()).then(|| self.recorded.clone()),
+            schema: self.schema_to_record(head),
             schema_version: head.schema.as_ref().map(|(version, _)| *version),
             canonical: false,
             jobs: head.jobs(),
@@ -144,6 +145,18 @@ impl Commit<'_> {
             winner: head.record.as_deref().map(describe).unwrap_or_default(),
             totals,
         })
+    }
+
+    /// Schema and properties, where this commit sets them or there are none; altering them to what
+    /// they are sets none.
+    fn schema_to_record(&self, head: &Head) -> Option<RecordedSchema> {
+        let there = head.schema.as_ref().map(|(_, there)| there);
+        let records = match self.change.operation {
+            Operation::Create | Operation::Replace => true,
+            Operation::Alter => there != Some(&self.recorded),
+            Operation::Append | Operation::Overwrite(_) => there.is_none(),
+        };
+        records.then(|| self.recorded.clone())
     }
 
     /// Whether all directories will be spelled as this crate does: a table made or replaced has no

@@ -95,7 +95,7 @@ impl<'a> Touched<'a> {
     pub fn by(change: &'a Change) -> Self {
         match (&change.operation, &change.scope) {
             (Operation::Overwrite(_), Some(scope)) => Self::Declared(scope),
-            (Operation::Append | Operation::Overwrite(Coverage::Written), _) => {
+            (Operation::Append | Operation::Alter | Operation::Overwrite(Coverage::Written), _) => {
                 Self::Keys(change.files.iter().map(|file| &file.partition).collect())
             }
             (Operation::Overwrite(Coverage::Matching(values)), None) => Self::Matching(values),
@@ -166,6 +166,7 @@ pub(crate) fn weigh<'a>(
     }
     refuse::refuse_conflict(change, base)?;
     refuse::refuse_existing(change, base)?;
+    refuse::refuse_gone(change, base)?;
     refuse::refuse_malformed(change, base)?;
     refuse::refuse_unread(change, base, snapshot)?;
     let outside = refuse::outside(change)?;
@@ -181,11 +182,13 @@ pub(crate) fn refuse(
     outside: &BTreeMap<&PartitionKey, u64>,
 ) -> Result<()> {
     refuse::refuse_outside(change, base, outside)?;
+    refuse::refuse_other_rows(change, base, partitions)?;
     refuse::refuse_shrink(change, base, partitions)
 }
 
-fn sets_table(change: &Change) -> bool {
-    matches!(change.operation, Operation::Create | Operation::Replace)
+/// Whether a change sets schema and properties of its table.
+pub(crate) fn sets_table(change: &Change) -> bool {
+    matches!(change.operation, Operation::Create | Operation::Replace | Operation::Alter)
 }
 
 fn record(change: &Change, base: &Base<'_>, partitions: Vec<RecordedPartition>) -> Record {
@@ -201,6 +204,7 @@ fn record(change: &Change, base: &Base<'_>, partitions: Vec<RecordedPartition>) 
             Operation::Replace => RecordedOperation::Replace,
             Operation::Append => RecordedOperation::Append,
             Operation::Overwrite(_) => RecordedOperation::Overwrite,
+            Operation::Alter => RecordedOperation::Alter,
         }),
         scope: scope(change, base),
         restored: None,

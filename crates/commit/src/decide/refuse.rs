@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::{Base, Touched};
 use crate::change::{Change, Coverage, IfExists, Operation};
 use crate::partition::PartitionKey;
-use crate::record::RecordedPartition;
+use crate::record::{RecordedOperation, RecordedPartition};
 use crate::snapshot::Snapshot;
 use crate::{Error, Result};
 
@@ -55,6 +55,38 @@ pub(super) fn refuse_existing(change: &Change, base: &Base<'_>) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// What is altered has to be there.
+pub(super) fn refuse_gone(change: &Change, base: &Base<'_>) -> Result<()> {
+    if change.operation == Operation::Alter && !base.exists {
+        return Err(Error::conflict(format!(
+            "{} was dropped since this statement was planned: run it again",
+            base.shown
+        )));
+    }
+    Ok(())
+}
+
+/// The same rows in fewer files: another number of them is a defect, found before it is logged.
+pub(super) fn refuse_other_rows(
+    change: &Change,
+    base: &Base<'_>,
+    partitions: &[RecordedPartition],
+) -> Result<()> {
+    if change.recorded_as != Some(RecordedOperation::Optimize) {
+        return Ok(());
+    }
+    match partitions.iter().find(|partition| partition.rows_before != partition.rows_after) {
+        None => Ok(()),
+        Some(other) => Err(Error::internal(format!(
+            "optimizing {} of {} would make {} of its {}; nothing was changed",
+            other.key.display(base.columns),
+            base.shown,
+            counted(other.rows_after),
+            counted(other.rows_before)
+        ))),
+    }
 }
 
 /// `IF NOT EXISTS` needs to know which partition is meant.
@@ -120,8 +152,11 @@ pub(crate) fn declared(change: &Change) -> String {
     }
 }
 
-/// A scope without partition columns, and files named twice.
+/// A scope without partition columns, files of a change that touches none, and files named twice.
 pub(super) fn refuse_malformed(change: &Change, base: &Base<'_>) -> Result<()> {
+    if change.operation == Operation::Alter && !change.files.is_empty() {
+        return Err(Error::internal("files were staged for a change of columns"));
+    }
     if change.scope.is_some() && base.columns.is_empty() {
         return Err(Error::invalid(format!(
             "{} has no partition columns: a scope can't be declared on it",

@@ -5,6 +5,7 @@
 mod place;
 mod support;
 
+mod alters;
 mod commits;
 mod environment;
 mod foreign;

@@ -105,6 +105,7 @@ impl WriteSpec {
             Operation::Create => "create",
             Operation::Replace => "replace",
             Operation::Append => "append",
+            Operation::Alter => "alter",
             Operation::Overwrite(_) if self.scope.is_some() => "overwrite scope",
             Operation::Overwrite(Coverage::Written) => "overwrite dynamic",
             Operation::Overwrite(Coverage::Matching(_)) => "overwrite static",

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use partwise_commit::*;
 
+use crate::alters::{alter, wider};
 use crate::place::Place;
 use crate::support::*;
 
@@ -13,6 +14,12 @@ type Files = &'static [(&'static str, &'static [&'static str])];
 #[derive(Clone, Debug)]
 pub enum Work {
     Write(Operation),
+    /// An overwrite of the whole table that a TRUNCATE or an OPTIMIZE is.
+    As(RecordedOperation),
+    /// `b` is emptied, as the scope of a DROP PARTITION.
+    Drop,
+    /// One more column.
+    Alter,
     /// A dynamic overwrite of which `a` and `c` are the declared scope.
     Scoped,
     /// Back to the second version.
@@ -84,6 +91,10 @@ pub fn statements() -> Vec<Statement> {
             &[("a", &["5"])],
             &[("a", &["5"]), ("b", &["2", "2"])],
         ),
+        on_table("truncate", Work::As(RecordedOperation::Truncate), &[], &[]),
+        on_table("drop partition", Work::Drop, &[], &[("a", &["1"]), ("c", &["3"])]),
+        on_table("optimize overwrite", Work::As(RecordedOperation::Optimize), BEFORE, BEFORE),
+        on_table("add column", Work::Alter, &[], BEFORE),
         write("create or replace", Operation::Replace, &[("b", &["6"])], &[("b", &["6"])]),
         Statement {
             before: replaced,
@@ -129,9 +140,26 @@ impl Statement {
                 let scoped = |change: &mut Change| change.scope = Some(one_of(&["a", "c"]));
                 write_with(table, dynamic(), self.files, scoped).await.map(drop)
             }
+            Work::As(recorded) => {
+                let recorded = |change: &mut Change| change.recorded_as = Some(*recorded);
+                write_with(table, fixed(&[]), self.files, recorded).await.map(drop)
+            }
+            Work::Drop => {
+                let scoped = |change: &mut Change| {
+                    change.recorded_as = Some(RecordedOperation::DropPartition);
+                    change.scope = Some(one_of(&["b"]));
+                };
+                write_with(table, dynamic(), &[], scoped).await.map(drop)
+            }
+            Work::Alter => alter(table, 2, &[]).await.map(drop),
             Work::Restore => table.restore(&Restore::to(2), &Lines).await.map(drop),
             Work::Vacuum => vacuum(table).await.map(drop),
         }
+    }
+
+    /// The schema that it leaves.
+    pub fn schema_after(&self) -> TableSchema {
+        if matches!(self.work, Work::Alter) { wider() } else { schema() }
     }
 
     /// Whether what the statement does is done when it says so: a vacuum only warns.

@@ -32,7 +32,7 @@
 //! | `decide` | change, state and files to a record: pure |
 //! | `snapshot` | listing, records and outcome to the files of any version; the walk is pure |
 //! | `history` | what each version did |
-//! | `recover`, `commit`, `keep`, `vacuum` | the order of the steps, over either kind of place |
+//! | `recover`, `commit`, `keep`, `vacuum`, `rename` | the order of the steps, over either kind of place |
 //! | `local`, `store` | the steps on a local disk and on an object store |
 //!
 //! # Guarantees
@@ -85,6 +85,7 @@ mod names;
 mod partition;
 mod record;
 mod recover;
+mod rename;
 mod schema;
 mod snapshot;
 mod store;

@@ -19,6 +19,7 @@ mod lock;
 mod paths;
 mod publish;
 mod purge;
+mod rename;
 mod staging;
 mod survey;
 mod swap;

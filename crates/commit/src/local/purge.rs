@@ -33,7 +33,7 @@ impl LocalTable {
         }
     }
 
-    fn folder_beside(&self, name: &str) -> Result<PathBuf> {
+    pub(super) fn folder_beside(&self, name: &str) -> Result<PathBuf> {
         let logs = self.home.parent();
         logs.map(|logs| logs.join(name))
             .ok_or_else(|| Error::internal(format!("{} has no parent", self.home.display())))

@@ -21,6 +21,7 @@ mod planning;
 mod previews;
 mod races;
 mod readers;
+mod renames;
 mod restore;
 #[cfg(feature = "aws")]
 mod s3;

@@ -17,7 +17,9 @@ use crate::commit::{
 };
 use crate::keep::retention;
 use crate::partition::{PartitionKey, partition_path};
-use crate::record::{AddedFile, FileStats, Identity, RemovedFile, TransactionId, Upload};
+use crate::record::{
+    AddedFile, FileStats, Identity, RecordedOperation, RemovedFile, TransactionId, Upload,
+};
 use crate::schema::{RecordedSchema, TableSchema};
 use crate::snapshot::DataFile;
 use crate::table::Table;
@@ -327,6 +329,8 @@ pub trait RowCounter: Send + Sync {
 pub struct Committed {
     /// The version made, or the one there was if nothing changed; 0 for a table without a log.
     pub version: u64,
+    /// What the version is recorded as; none if nothing changed.
+    pub operation: Option<RecordedOperation>,
     /// The partitions that changed, sorted by key.
     pub partitions: Vec<PartitionChange>,
     /// Partitions that stayed as they were.

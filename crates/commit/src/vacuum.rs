@@ -69,7 +69,8 @@ impl Waste {
         Self { kind: WasteKind::Record, path, bytes: 0 }
     }
 
-    fn record_version(&self) -> Option<u64> {
+    /// The version whose record it is, if it is one.
+    pub fn record_version(&self) -> Option<u64> {
         let name = self.path.strip_prefix(names::LOG)?.strip_prefix('/')?;
         names::record_version(name).filter(|_| self.kind == WasteKind::Record)
     }

@@ -188,8 +188,9 @@ fn committed(
         Outcome::Skipped { partitions } => partitions.as_slice(),
         _ => &[],
     };
+    let (version, operation) = (record.version, Some(record.operation));
     let mut committed =
-        Committed { version: record.version, untouched, warnings, ..Committed::default() };
+        Committed { version, operation, untouched, warnings, ..Committed::default() };
     for partition in record.partitions.iter().filter(|p| !skipped.contains(&p.path)) {
         committed.files_added += partition.added.len();
         committed.bytes_added += partition.bytes_added();

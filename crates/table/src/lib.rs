@@ -22,9 +22,10 @@ mod value;
 pub mod write;
 
 pub use counts::{CountPartitions, PartitionCountsExec};
-pub use predicate::{partition_scope, scope_schema};
+pub use predicate::{PartitionKeys, partition_scope, scope_schema};
 pub use provider::{FileFooter, OpenOptions, PartwiseTable, ReadLog};
 pub use reader::FooterRowCounter;
 pub use scan::CountTotals;
+pub use schema::widens;
 pub use source::{PartwiseSource, ScanFacts, Seen, Selected, read_version, scan_facts};
 pub use value::{partition_value, scalar};

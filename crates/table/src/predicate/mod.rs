@@ -13,6 +13,7 @@
 //! A filter over partition columns alone relaxes to itself, so it is applied exactly.
 
 mod floats;
+mod keys;
 mod leading;
 mod relax;
 mod render;
@@ -21,6 +22,8 @@ mod scope;
 mod selector;
 
 pub(crate) use floats::{Conclusion, keeps_rows, sound};
+pub use keys::PartitionKeys;
+pub(crate) use keys::Within;
 pub(crate) use relax::relax;
 pub(crate) use render::render;
 pub use scope::{partition_scope, scope_schema};

@@ -28,6 +28,7 @@ use partwise_commit::{Error, Location, Table, TableSchema};
 
 use crate::counts::counts_schema;
 use crate::error::external;
+use crate::predicate::PartitionKeys;
 use crate::scan::{ScanRequest, classify, plan_counts, plan_scan};
 use crate::write::WriteSpec;
 
@@ -100,6 +101,12 @@ impl PartwiseTable {
     /// The table for one more statement: what its scans read goes to `log`.
     pub fn with_log(&self, log: ReadLog) -> Self {
         let parts = Arc::new(self.parts.with_log(log));
+        Self { parts, ..self.clone() }
+    }
+
+    /// The table with these partitions alone.
+    pub fn of_partitions(&self, keys: PartitionKeys) -> Self {
+        let parts = Arc::new(self.parts.as_ref().clone().of_partitions(keys));
         Self { parts, ..self.clone() }
     }
 

@@ -6,6 +6,7 @@ use partwise_commit::{
 };
 
 use super::ReadLog;
+use crate::predicate::{PartitionKeys, Within};
 use crate::schema::{nullable, same_name};
 use crate::value::partition_fields;
 
@@ -25,6 +26,8 @@ pub(crate) struct TableParts {
     opened: (Option<u64>, Option<TableSchema>),
     /// The version of the past that is read; none: the newest.
     pub(crate) past: Option<u64>,
+    /// The only partitions that are read; none: all.
+    only: Option<PartitionKeys>,
 }
 
 impl TableParts {
@@ -48,6 +51,7 @@ impl TableParts {
             log: ReadLog::default(),
             opened: (version, pinned),
             past: None,
+            only: None,
         }
     }
 
@@ -56,8 +60,31 @@ impl TableParts {
         Self { past: Some(version), ..self }
     }
 
-    /// The files of the partitions that `selector` selects, at the version that is read.
+    /// The same, of which these partitions alone are read.
+    pub(crate) fn of_partitions(self, keys: PartitionKeys) -> Self {
+        Self { only: Some(keys), ..self }
+    }
+
+    /// Whether all partitions are read that there are.
+    pub(crate) fn reads_all(&self) -> bool {
+        self.only.is_none()
+    }
+
+    /// The files of the partitions that are read and that `selector` selects, at the version that is
+    /// read.
     pub(crate) async fn snapshot(
+        &self,
+        selector: &dyn PartitionSelector,
+    ) -> partwise_commit::Result<Snapshot> {
+        let Some(keys) = &self.only else { return self.whole_snapshot(selector).await };
+        let mut snapshot = self.whole_snapshot(&Within { keys, selector }).await?;
+        // The lister may leave a partition in that a record put back.
+        snapshot.partitions.retain(|partition| keys.holds(partition.key.values()));
+        Ok(snapshot)
+    }
+
+    /// The files of all partitions that `selector` selects, at the version that is read.
+    pub(crate) async fn whole_snapshot(
         &self,
         selector: &dyn PartitionSelector,
     ) -> partwise_commit::Result<Snapshot> {

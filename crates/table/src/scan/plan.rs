@@ -176,10 +176,12 @@ impl Scan<'_> {
         let partitions = snapshot.partitions.len();
         let files = snapshot.partitions.iter().map(|partition| partition.files.len()).sum();
         let everything = self.predicate.as_ref().is_none_or(|p| p.selects_everything());
+        let everything = everything && self.parts.reads_all();
         let (all_partitions, all_files) = if everything {
             (Some(partitions), Some(files))
         } else if self.session.config().get_extension::<CountTotals>().is_some() {
-            let totals = self.parts.snapshot(&AllPartitions).await.map_err(external)?.totals();
+            let whole = self.parts.whole_snapshot(&AllPartitions).await;
+            let totals = whole.map_err(external)?.totals();
             (usize::try_from(totals.partitions).ok(), usize::try_from(totals.files).ok())
         } else {
             (None, None)

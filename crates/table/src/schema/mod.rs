@@ -16,7 +16,8 @@ pub(crate) use adapter::WideningAdapterFactory;
 pub(crate) use infer::infer_file_schema;
 pub(crate) use unfit::Unfit;
 use whole_units::{WholeUnits, coarsens};
-use widen::{common_type, widens};
+use widen::common_type;
+pub use widen::widens;
 
 use std::sync::Arc;
 

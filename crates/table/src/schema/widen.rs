@@ -7,7 +7,7 @@ use arrow::datatypes::{DataType, Field, FieldRef, Fields, TimeUnit};
 use super::same_name;
 
 /// Whether every value of `from` is a value of `to`, unchanged.
-pub(crate) fn widens(from: &DataType, to: &DataType) -> bool {
+pub fn widens(from: &DataType, to: &DataType) -> bool {
     use DataType::*;
     if from == to || *from == Null {
         return true;

@@ -55,21 +55,32 @@ pub struct ScanSummary {
     plan: Option<Arc<dyn ExecutionPlan>>,
     tables: Vec<PartwiseTable>,
     notes: Vec<String>,
+    message: Option<String>,
 }
 
 impl ScanSummary {
+    /// Of rows that tell what a statement has done.
+    pub(crate) fn telling(message: String, notes: Vec<String>) -> Self {
+        Self { message: Some(message), notes, ..Self::default() }
+    }
+
     pub(crate) fn new(
         plan: Arc<dyn ExecutionPlan>,
         tables: Vec<PartwiseTable>,
         notes: Vec<String>,
     ) -> Self {
-        Self { plan: Some(plan), tables, notes }
+        Self { plan: Some(plan), tables, notes, message: None }
     }
 
     /// Partitions, files and rows read so far, of all tables of ours together; none if the query
     /// reads none of ours.
     pub fn totals(&self) -> Option<ScanTotals> {
         self.plan.as_ref().and_then(ScanTotals::of)
+    }
+
+    /// What the statement has done, where its rows are the details of that.
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
     }
 
     /// How far the query has come; none for rows that were there already.

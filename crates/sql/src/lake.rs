@@ -157,6 +157,22 @@ impl LakeSchema {
         located.insert(name.to_owned(), Located { location, declared });
     }
 
+    /// A table by its LOCATION is read with the columns that its log has now, whatever the session
+    /// declared.
+    pub fn read_as_logged(&self, name: &str) {
+        let mut located = self.located.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = located.get_mut(name) {
+            found.declared = None;
+        }
+    }
+
+    /// Gives a table by its LOCATION another name; false where the session has none of that name.
+    pub fn rename_located(&self, from: &str, to: &str) -> bool {
+        let mut located = self.located.write().unwrap_or_else(PoisonError::into_inner);
+        let found = located.remove(from);
+        found.is_some_and(|found| located.insert(to.to_owned(), found).is_none())
+    }
+
     fn located(&self, name: &str) -> Option<Located> {
         self.located.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }

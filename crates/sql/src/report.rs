@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use partwise_commit::{Committed, PartitionColumn, Token, Undone};
+use partwise_commit::{Committed, PartitionColumn, RecordedOperation, Token, Undone};
 use serde_json::{Value, json};
 
 /// A write that has happened: what the commit line and its JSON form are made from.
@@ -57,7 +57,8 @@ impl WriteReport {
             parts.push(format!("{} untouched", thousands(done.untouched as u64)));
         }
         if done.files_added > 0 {
-            parts.push(counted(done.files_added as u64, "file"));
+            // Of an OPTIMIZE they are said already.
+            parts.extend((!self.optimized()).then(|| counted(done.files_added as u64, "file")));
             parts.push(bytes(done.bytes_added));
         }
         parts.extend(self.undone());
@@ -86,6 +87,9 @@ impl WriteReport {
         if self.restored.as_ref().is_some_and(|to| to.relaid) {
             return self.relaid();
         }
+        if self.optimized() {
+            return self.fewer_files();
+        }
         if self.partition_columns.is_empty() {
             return match self.committed.partitions.first() {
                 Some(one) => format!("{} -> {}", thousands(one.rows_before), rows(one.rows_after)),
@@ -101,6 +105,22 @@ impl WriteReport {
             true => "no partition changed".to_owned(),
             false => said.join(", "),
         }
+    }
+
+    fn optimized(&self) -> bool {
+        self.committed.operation == Some(RecordedOperation::Optimize)
+    }
+
+    /// `optimized 91 partitions, 1,820 files -> 91, same rows`.
+    fn fewer_files(&self) -> String {
+        let changes = &self.committed.partitions;
+        let removed: usize = changes.iter().map(|change| change.files_removed).sum();
+        let what = match self.partition_columns.is_empty() {
+            true => String::new(),
+            false => format!(" {},", counted(changes.len() as u64, "partition")),
+        };
+        let (before, after) = (removed as u64, self.committed.files_added as u64);
+        format!("optimized{what} {} -> {}, same rows", counted(before, "file"), thousands(after))
     }
 
     /// Partitions of before and after don't compare: `4 -> 12 rows, partitioned by k again`.
@@ -289,6 +309,28 @@ mod tests {
             report(done).line(),
             "version 2: created 1 partition (pickup_month=2024-01: 0 -> 1 row), emptied 1 \
              partition (pickup_month=2024-03: 5 -> 0 rows), 0.42 s"
+        );
+    }
+
+    #[test]
+    fn an_optimize_says_how_many_files_became_how_many() {
+        let changes = [("2024-01", 10), ("2024-02", 20)].map(|(month, rows)| PartitionChange {
+            files_removed: 700,
+            ..change(month, rows, rows)
+        });
+        let done = Committed {
+            version: 9,
+            operation: Some(RecordedOperation::Optimize),
+            partitions: changes.to_vec(),
+            untouched: 3,
+            files_added: 2,
+            bytes_added: 1_100_000,
+            ..Committed::default()
+        };
+        assert_eq!(
+            report(done).line(),
+            "version 9: optimized 2 partitions, 1,400 files -> 2, same rows, 3 untouched, 1.1 MB, \
+             0.42 s"
         );
     }
 

@@ -40,7 +40,9 @@ impl Runner {
     pub(super) async fn print_rows(&mut self, rows: Rows, started: Instant) -> Result<()> {
         let (scan, is_explain) = (rows.scan(), rows.is_explain);
         let printed = self.print_paged(rows, started).await?;
-        if let Some(display) = self.display.clone().filter(|_| !is_explain) {
+        if let Some(message) = scan.message() {
+            self.console.notice(message)?;
+        } else if let Some(display) = self.display.clone().filter(|_| !is_explain) {
             if let Some(left_out) = self.left_out(&display, printed.rows) {
                 self.console.notice(&left_out)?;
             }

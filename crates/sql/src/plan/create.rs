@@ -81,7 +81,7 @@ pub async fn plan(
     check_columns(&schema)?;
     let rows = project(rows, &schema, &PartitionSpec::default(), Order::Position)?;
     let mut spec = write_spec(state, operation(create), &table)?;
-    spec.properties = named(create);
+    spec.properties = named(&create.options);
     spec.options = spec.options.with_options(&spec.properties, &schema, &TABLE_PROPERTIES)?;
     let write = PlannedWrite::new(name, table, schema, spec, rows).await?;
     Ok(Created::Filled(Box::new(write)))
@@ -109,7 +109,19 @@ pub fn properties(
     create: &CreateTable,
     schema: &TableSchema,
 ) -> Result<BTreeMap<String, String>> {
-    let options = named(create);
+    checked_properties(state, &create.options, schema)
+}
+
+/// Names and values as properties of a table, each checked.
+///
+/// # Errors
+/// As [`properties`].
+pub fn checked_properties(
+    state: &SessionState,
+    given: &[(String, String)],
+    schema: &TableSchema,
+) -> Result<BTreeMap<String, String>> {
+    let options = named(given);
     let config = PartwiseConfig::of(state.config_options());
     WriteOptions::from_config(&config).with_options(&options, schema, &TABLE_PROPERTIES)?;
     Ok(options)
@@ -120,13 +132,13 @@ pub fn store_options(create: &CreateTable) -> BTreeMap<String, String> {
     place::split_options(&create.options, Clone::clone).0
 }
 
-/// The options of a statement by name; a name counts without case, a column's as it is declared.
-fn named(create: &CreateTable) -> BTreeMap<String, String> {
+/// Options by name, without a store's; a name counts without case, a column's as it is declared.
+fn named(given: &[(String, String)]) -> BTreeMap<String, String> {
     let lower = |name: &str| match name.split_once("::") {
         Some((option, column)) => format!("{}::{column}", option.to_ascii_lowercase()),
         None => name.to_ascii_lowercase(),
     };
-    let (_, options) = place::split_options(&create.options, Clone::clone);
+    let (_, options) = place::split_options(given, Clone::clone);
     options.iter().map(|(name, value)| (lower(name), value.trim().to_owned())).collect()
 }
 

@@ -25,14 +25,45 @@ pub fn condition(
     columns: &[PartitionColumn],
     predicate: &SQLExpr,
 ) -> Result<Arc<dyn PhysicalExpr>> {
-    let wrong = |cause: &str| {
-        let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    decided(state, columns, predicate, &|cause| {
         Error::invalid(format!(
             "PARTITION ({predicate}) can't be a scope: {cause}; a scope is a condition on the \
              partition columns ({})",
-            names.join(", ")
+            listed(columns)
         ))
-    };
+    })
+}
+
+/// The same of the WHERE of a statement that takes whole partitions.
+///
+/// # Errors
+/// As [`condition`], in other words.
+pub fn whole_partitions(
+    state: &SessionState,
+    columns: &[PartitionColumn],
+    statement: &str,
+    predicate: &SQLExpr,
+) -> Result<Arc<dyn PhysicalExpr>> {
+    decided(state, columns, predicate, &|cause| {
+        Error::invalid(format!(
+            "{statement} takes whole partitions, which {predicate} doesn't tell: {cause}; use a \
+             condition on the partition columns ({})",
+            listed(columns)
+        ))
+    })
+}
+
+fn listed(columns: &[PartitionColumn]) -> String {
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    names.join(", ")
+}
+
+fn decided(
+    state: &SessionState,
+    columns: &[PartitionColumn],
+    predicate: &SQLExpr,
+    wrong: &dyn Fn(&str) -> Error,
+) -> Result<Arc<dyn PhysicalExpr>> {
     let schema = scope_schema(columns);
     let named = DFSchema::try_from(Arc::clone(&schema))?;
     let folded = fold::planned(state, &spelled(predicate, columns), &named)

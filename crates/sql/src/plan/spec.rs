@@ -102,7 +102,7 @@ impl PartitionSpec {
     }
 
     /// The partitions that equal the constants and for which the predicates are true.
-    fn selector(
+    pub(super) fn selector(
         &self,
         state: &SessionState,
         columns: &[PartitionColumn],
@@ -194,7 +194,7 @@ impl PartitionSpec {
     }
 }
 
-fn find(columns: &[PartitionColumn], name: &str) -> Result<usize> {
+pub(super) fn find(columns: &[PartitionColumn], name: &str) -> Result<usize> {
     let found = columns.iter().position(|c| c.name.eq_ignore_ascii_case(name));
     found.ok_or_else(|| {
         let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
@@ -257,7 +257,11 @@ fn literal(value: &ScalarValue) -> String {
 }
 
 /// Evaluates a constant to its column's type.
-fn constant(state: &SessionState, column: &PartitionColumn, sql: &SQLExpr) -> Result<ScalarValue> {
+pub(super) fn constant(
+    state: &SessionState,
+    column: &PartitionColumn,
+    sql: &SQLExpr,
+) -> Result<ScalarValue> {
     checked(column, sql, evaluate(state, sql, &column.ty.to_arrow()))
 }
 

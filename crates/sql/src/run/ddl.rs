@@ -5,11 +5,11 @@ use std::path::Path;
 use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
 use datafusion::sql::parser::{CreateExternalTable, Statement as DFStatement};
-use partwise_commit::{Change, Location, Table, TableSchema, is_address, is_store_option};
+use partwise_commit::{Location, Table, TableSchema, is_address, is_store_option};
 use partwise_table::config::PartwiseConfig;
-use partwise_table::{FooterRowCounter, OpenOptions, PartwiseTable};
+use partwise_table::{OpenOptions, PartwiseTable};
 
-use super::{Planned, plan_datafusion, reparse};
+use super::{Planned, plan_datafusion, reparse, rowless};
 use crate::plan::create::{Created, declared_schema};
 use crate::statement::CreateTable;
 use crate::{Error, PartwiseContext, Result, lookup, missing, place, plan};
@@ -70,7 +70,7 @@ pub async fn create_table(
 }
 
 /// The lake is one schema; a name of another may not fall on a table of it.
-fn check_schema(context: &PartwiseContext, name: &TableReference) -> Result<()> {
+pub(super) fn check_schema(context: &PartwiseContext, name: &TableReference) -> Result<()> {
     match context.is_of_lake(name) {
         true => Ok(()),
         false => Err(Error::invalid(format!(
@@ -116,19 +116,12 @@ async fn empty_table(
     let properties = plan::create::properties(state, create, &schema)?;
     let table = Table::new(location);
     let spec = plan::insert::write_spec(state, plan::create::operation(create), &table)?;
-    let transaction = table.begin(&schema, properties).await?;
-    let mut change = Change::new(spec.operation, vec![]);
-    change.lock_timeout = spec.lock_timeout;
-    change.retention = spec.retention;
-    change.statement = spec.statement;
-    change.token = spec.token;
-    let committed = transaction.commit(change, &FooterRowCounter::new(state.runtime_env())).await?;
+    let committed = rowless::commit(state, &table, &schema, properties, &spec).await?;
     let what = match committed.replayed {
         true => "already made by this job and run, nothing changed".to_owned(),
         false => format!("{name} made, no rows yet"),
     };
     let message = format!("version {}: {what}", committed.version);
-    spec.outcome.set(committed);
     Ok(Planned::Done(Some(message)))
 }
 

@@ -49,7 +49,9 @@ pub(crate) async fn frame(
             Ok(DataFrame::new(state, run.into_plan()?))
         }
         Planned::Query { plan, state, .. } => Ok(DataFrame::new(*state, plan)),
-        Planned::Batch(batch) => Ok(context.session().read_batch(batch)?),
+        Planned::Batch(batch) | Planned::Told { rows: batch, .. } => {
+            Ok(context.session().read_batch(batch)?)
+        }
         Planned::Needless(_, location) => {
             token::count_needless(&state, &location.display())?;
             Ok(context.session().read_empty()?)

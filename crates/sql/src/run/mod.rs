@@ -14,22 +14,27 @@ use partwise_commit::{Committed, Location};
 
 use crate::execution::{Execution, Rows, ScanSummary};
 use crate::plan::PlannedWrite;
+use crate::plan::optimize::Optimized;
 use crate::progress::Running;
 use crate::report::WriteReport;
 use crate::script::without_preview;
 use crate::session::with_extension;
-use crate::statement::{Explain, Insert, Statement};
+use crate::statement::{Explain, Insert, Optimize, Statement};
 use crate::token::{self, StatementText};
 use crate::{
     Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, lookup, missing,
     names, plan, scans, show,
 };
 
+mod alter;
 mod ddl;
+mod empty;
 mod frame;
 mod prepared;
 mod preview;
 mod restore;
+mod rowless;
+mod vacuum;
 
 use ddl::Registration;
 pub(crate) use frame::frame;
@@ -45,6 +50,8 @@ enum Planned {
     Query { plan: LogicalPlan, state: Box<SessionState>, explains: bool, notes: Vec<String> },
     /// Rows that are there already.
     Batch(RecordBatch),
+    /// Rows of what has happened, and what is said beside them.
+    Told { rows: RecordBatch, message: String, warnings: Vec<String> },
     /// A write that has happened while it was planned: it has no rows of a query to wait for.
     Wrote(Box<WriteReport>),
     /// A write to the table at a location that found nothing to do, with a message for the prompt.
@@ -168,6 +175,10 @@ async fn plan_statement(
         Statement::Restore(restore) => {
             Ok(Planned::Wrote(Box::new(restore::restore(state, restore, Instant::now()).await?)))
         }
+        Statement::Alter(alter) => alter::alter(context, state, alter).await,
+        Statement::Optimize(optimize) => plan_optimize(state, optimize).await,
+        Statement::Truncate(truncate) => empty::truncate(state, truncate).await,
+        Statement::Vacuum(vacuum) => vacuum::vacuum(state, vacuum).await,
         Statement::ShowTables => Ok(Planned::Batch(show::tables(context.table_names().await?)?)),
         Statement::Explain(explain) => plan_explain(context, state, explain, sql).await,
         Statement::Reset(name) => ddl::reset(context, name),
@@ -200,6 +211,16 @@ async fn plan_insert(
         return Err(lookup::not_ours(&insert.table));
     }
     plan_datafusion(context, state, reparse(sql)?).await
+}
+
+async fn plan_optimize(state: &SessionState, optimize: &Optimize) -> Result<Planned> {
+    let name = lookup::reference(&optimize.table.to_string());
+    let provider = lookup::table(state, &name).await?;
+    let table = lookup::ours(&optimize.table, &provider)?;
+    Ok(match plan::optimize::plan(state, optimize, &name, table).await? {
+        Optimized::Write(write) => Planned::Write(write, None),
+        Optimized::Nothing(message) => Planned::Done(Some(message)),
+    })
 }
 
 /// How to make a table of ours; of a view DataFusion knows.
@@ -305,6 +326,10 @@ async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Executio
         Planned::Batch(batch) => {
             let stream = context.session().read_batch(batch)?.execute_stream().await?;
             Ok(Execution::Rows(Rows::new(stream, ScanSummary::default())))
+        }
+        Planned::Told { rows, message, warnings } => {
+            let stream = context.session().read_batch(rows)?.execute_stream().await?;
+            Ok(Execution::Rows(Rows::new(stream, ScanSummary::telling(message, warnings))))
         }
         Planned::Wrote(report) => Ok(Execution::Wrote(report)),
         Planned::Done(message) => Ok(Execution::Done(message)),

@@ -131,7 +131,7 @@ fn once(first: bool, clause: &str) -> Result<(), ParserError> {
 }
 
 /// `('key' 'value', key = value, ..)`: keys quoted or dotted, with or without `=`.
-fn parse_options(p: &mut Parser<'_>) -> Result<Vec<(String, String)>, ParserError> {
+pub(super) fn parse_options(p: &mut Parser<'_>) -> Result<Vec<(String, String)>, ParserError> {
     p.expect_token(&Token::LParen)?;
     let options = p.parse_comma_separated(|p| {
         let key = parse_option_text(p)?;
@@ -142,7 +142,7 @@ fn parse_options(p: &mut Parser<'_>) -> Result<Vec<(String, String)>, ParserErro
     Ok(options)
 }
 
-fn parse_option_text(p: &mut Parser<'_>) -> Result<String, ParserError> {
+pub(super) fn parse_option_text(p: &mut Parser<'_>) -> Result<String, ParserError> {
     let token = p.next_token();
     match token.token {
         Token::SingleQuotedString(text) | Token::DoubleQuotedString(text) => Ok(text),

@@ -112,7 +112,8 @@ fn parse_columns(p: &mut Parser<'_>) -> Result<Vec<Ident>, ParserError> {
     p.parse_parenthesized_column_list(IsOptional::Mandatory, false)
 }
 
-fn parse_partition(p: &mut Parser<'_>) -> Result<Vec<PartitionItem>, ParserError> {
+/// `(spec)` behind the word PARTITION.
+pub(super) fn parse_partition(p: &mut Parser<'_>) -> Result<Vec<PartitionItem>, ParserError> {
     p.expect_token(&Token::LParen)?;
     let items = p.parse_comma_separated(|p| p.parse_expr().map(item))?;
     p.expect_token(&Token::RParen)?;

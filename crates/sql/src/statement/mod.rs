@@ -4,16 +4,24 @@
 //! `WITH .. INSERT`. What starts like one of ours is parsed here with sqlparser's own parts
 //! (tokens, identifiers, expressions, queries); everything else goes to DataFusion as it is.
 
+mod alter;
 mod create;
 mod insert;
 mod needless;
+mod optimize;
 mod refused;
 mod restore;
+mod truncate;
+mod vacuum;
 
+pub use alter::{Alter, AlterAction};
 pub use create::CreateTable;
 pub use insert::{Insert, PartitionItem};
 pub use needless::Needless;
+pub use optimize::Optimize;
 pub use restore::{Restore, RestorePoint};
+pub use truncate::Truncate;
+pub use vacuum::Vacuum;
 
 use datafusion::sql::parser::{
     CopyToStatement, CreateExternalTable, DFParserBuilder, ExplainStatement, ResetStatement,
@@ -51,6 +59,14 @@ pub enum Statement {
     Preview(Box<Insert>),
     /// `RESTORE TABLE t TO VERSION n`.
     Restore(Restore),
+    /// `ALTER TABLE t ..`.
+    Alter(Box<Alter>),
+    /// `OPTIMIZE t`.
+    Optimize(Box<Optimize>),
+    /// `TRUNCATE TABLE t`.
+    Truncate(Truncate),
+    /// `VACUUM t`.
+    Vacuum(Vacuum),
     /// `SHOW TABLES`.
     ShowTables,
     /// `EXPLAIN` around a statement of ours.
@@ -103,6 +119,10 @@ fn parse_ours(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
             Keyword::SHOW => parse_show(p)?,
             Keyword::EXPLAIN => parse_explain(p)?,
             Keyword::DESCRIBE | Keyword::DESC => parse_history(p)?,
+            Keyword::ALTER => Some(Statement::Alter(Box::new(alter::parse(p)?))),
+            Keyword::OPTIMIZE => Some(Statement::Optimize(Box::new(optimize::parse(p)?))),
+            Keyword::TRUNCATE => Some(Statement::Truncate(truncate::parse(p)?)),
+            Keyword::VACUUM => Some(Statement::Vacuum(vacuum::parse(p)?)),
             _ if is_word(p, "PREVIEW") => parse_preview(p)?,
             _ if ["MSCK", "REFRESH", "ANALYZE"].iter().any(|word| is_word(p, word)) => {
                 needless::parse(p)?.map(Statement::Needless)
@@ -271,6 +291,11 @@ mod tests {
             ("DESCRIBE history", "DataFusion"),
             ("PREVIEW INSERT OVERWRITE t SELECT 1", "Preview"),
             ("RESTORE TABLE t TO VERSION 3", "Restore"),
+            ("OPTIMIZE t WHERE p = 1", "Optimize"),
+            ("OPTIMIZE TABLE t;", "Optimize"),
+            ("VACUUM t RETAIN 5 HOURS DRY RUN", "Vacuum"),
+            ("TRUNCATE TABLE t PARTITION (p = 1)", "Truncate"),
+            ("ALTER TABLE t ADD COLUMN c INT", "Alter"),
             ("SHOW TABLES", "ShowTables"),
             ("SHOW CREATE TABLE t", "ShowCreate"),
             ("MSCK REPAIR TABLE t SYNC PARTITIONS;", "Needless"),
@@ -290,11 +315,8 @@ mod tests {
     #[test]
     fn what_is_not_there_yet_is_refused_by_name() {
         for (sql, word) in [
-            ("OPTIMIZE t", "OPTIMIZE"),
             ("INSERT OVERWRITE DIRECTORY 'd' USING parquet SELECT 1", "COPY (SELECT ..) TO 'd'"),
             ("INSERT OVERWRITE LOCAL DIRECTORY 'd' SELECT 1", "LOCAL DIRECTORY"),
-            ("VACUUM t RETAIN 5 HOURS", "VACUUM"),
-            ("ALTER TABLE t ADD COLUMN c INT", "ALTER"),
             ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "MERGE"),
         ] {
             let error = parse(sql).unwrap_err();

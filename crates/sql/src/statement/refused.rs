@@ -5,14 +5,7 @@ use super::needless::begins_with;
 use crate::{Error, Result};
 
 /// Statements that this version doesn't have, by their first words, and what does the job today.
-const REFUSED: [(&[&str], &str); 8] = [
-    (&["OPTIMIZE"], "INSERT OVERWRITE t PARTITION (..) SELECT .. FROM t rewrites a partition"),
-    (&["VACUUM"], "each commit sweeps what dead writers left and what is past the retention"),
-    (&["ALTER"], "CREATE OR REPLACE TABLE t .. AS SELECT makes the table anew"),
-    (
-        &["TRUNCATE"],
-        "with partition_overwrite_mode = 'static', INSERT OVERWRITE t SELECT .. WHERE false empties it",
-    ),
+const REFUSED: [(&[&str], &str); 4] = [
     (&["DELETE"], "INSERT OVERWRITE the partition with the rows that stay"),
     (&["UPDATE"], "INSERT OVERWRITE the partition with the rows as they should be"),
     (&["MERGE"], "INSERT OVERWRITE the partition with the merged rows"),

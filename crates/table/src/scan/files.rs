@@ -81,3 +81,48 @@ pub(super) fn balanced_groups(mut files: Vec<PartitionedFile>, target: usize) ->
     }
     groups.into_iter().map(FileGroup::new).collect()
 }
+
+/// The same, of whole partitions in their order: one partition's rows come file by file.
+pub(super) fn partition_groups(files: Vec<PartitionedFile>, target: usize) -> Vec<FileGroup> {
+    let total: u64 = files.iter().map(|file| file.object_meta.size).sum();
+    let share = (total / target.max(1) as u64).max(1);
+    let mut groups: Vec<Vec<PartitionedFile>> = vec![Vec::new()];
+    let mut taken = 0;
+    for file in files {
+        let last = groups.last_mut().and_then(|group| group.last());
+        let begins = last.is_some_and(|last| last.partition_values != file.partition_values);
+        if begins && taken >= share && groups.len() < target {
+            groups.push(Vec::new());
+            taken = 0;
+        }
+        taken += file.object_meta.size;
+        if let Some(group) = groups.last_mut() {
+            group.push(file);
+        }
+    }
+    groups.into_iter().map(FileGroup::new).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use datafusion::common::ScalarValue;
+
+    use super::*;
+
+    #[test]
+    fn a_partition_stays_in_one_group() {
+        let file = |n: i32| {
+            let file = PartitionedFile::new(format!("{n}.parquet"), 10);
+            file.with_partition_values(vec![ScalarValue::from(n / 3)])
+        };
+        let sizes = |target| -> Vec<usize> {
+            let groups = partition_groups((0..12).map(file).collect(), target);
+            groups.iter().map(FileGroup::len).collect()
+        };
+        assert_eq!(sizes(2), [6, 6]);
+        assert_eq!(sizes(3), [6, 6]);
+        assert_eq!(sizes(4), [3, 3, 3, 3]);
+        assert_eq!(sizes(99), [3, 3, 3, 3]);
+        assert_eq!(partition_groups(vec![], 4).len(), 1);
+    }
+}

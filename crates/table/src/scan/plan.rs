@@ -21,7 +21,7 @@ use datafusion_datasource::PartitionedFile;
 use partwise_commit::{AllPartitions, PartitionSelector, Snapshot};
 
 use super::bounds::may_match;
-use super::files::{balanced_groups, partitioned_files};
+use super::files::{balanced_groups, partition_groups, partitioned_files};
 use super::{CountTotals, FilterUse, classify};
 use crate::config::PartwiseConfig;
 use crate::error::external;
@@ -152,7 +152,12 @@ impl Scan<'_> {
         let statistics = self.statistics(&files);
         let kept = Selected { selected: files.len(), ..facts.files };
         let source = self.source(Arc::new(ScanFacts { seen, files: kept, ..facts }));
-        let groups = balanced_groups(files, self.session.config().target_partitions());
+        let at_once = self.session.config().target_partitions();
+        let groups = match self.parts.reads_all() {
+            true => balanced_groups(files, at_once),
+            // What asks for given partitions writes each of them anew, in the order there is.
+            false => partition_groups(files, at_once),
+        };
         let config =
             FileScanConfigBuilder::new(ObjectStoreUrl::local_filesystem(), Arc::new(source))
                 .with_file_groups(groups)

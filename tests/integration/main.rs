@@ -4,6 +4,7 @@ mod support;
 
 mod api;
 mod bucket;
+mod care;
 mod crash;
 mod definitions;
 mod docs;

@@ -1,5 +1,6 @@
 //! The Rust API, as an application uses it: through the facade alone.
 
+mod hooks;
 mod programs;
 mod register;
 mod save;

@@ -98,7 +98,7 @@ impl TableParts {
     /// Makes sure that a snapshot has the schema that the statement was planned with.
     ///
     /// # Errors
-    /// `Conflict` where the table was replaced with other columns since it was opened.
+    /// `Conflict` where the table was replaced or altered to other columns since it was opened.
     pub(crate) async fn check_schema(&self, version: Option<u64>) -> partwise_commit::Result<()> {
         let (opened, pinned) = &self.opened;
         if version == *opened {
@@ -118,7 +118,7 @@ impl TableParts {
         match same {
             true => Ok(()),
             false => Err(Error::conflict(format!(
-                "{} was replaced while the statement was planned: run it again",
+                "{} was replaced or altered while the statement was planned: run it again",
                 self.table.location().display()
             ))),
         }

@@ -36,6 +36,9 @@ pub struct Change {
     /// The version of this table that the statement read, 0 for one without a log; none if it did
     /// not read this table. Any later version is a conflict.
     pub read_version: Option<u64>,
+    /// The only partitions that the statement read of this table; none: it may have read any. A
+    /// later version that touched none of them, and not the schema, is no conflict.
+    pub read_within: Option<Scope>,
     /// What the statement's scans read of this table: an overwrite doesn't remove a file that one of
     /// them missed.
     pub reads: Vec<Arc<dyn Reads>>,
@@ -62,6 +65,7 @@ impl Change {
             if_exists: IfExists::Replace,
             token: None,
             read_version: None,
+            read_within: None,
             reads: Vec::new(),
             engine: concat!("partwise ", env!("CARGO_PKG_VERSION")).to_string(),
             statement: String::new(),
@@ -91,7 +95,7 @@ pub enum Operation {
     Overwrite(Coverage),
     /// Sets the transaction's schema and properties in place of those there are, with the same
     /// partition columns, and touches no file. The change names the version that they were made
-    /// from ([`Change::read_version`]).
+    /// from ([`Change::read_version`]): they may have been set by no later one.
     Alter,
 }
 

@@ -1,14 +1,15 @@
 //! What a commit decides on, and the decision.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use futures::{StreamExt, TryStreamExt, stream};
 
 use super::applied::{older_step, replayed};
 use super::{Commit, describe, now_ms};
-use crate::backend::{Backend, Meta, Staging};
-use crate::change::Operation;
-use crate::decide::{Base, Decision, Touched, decide, directory_for, guard, sets_table};
+use crate::backend::{Backend, Meta, Slot, Staging};
+use crate::change::{Change, Operation};
+use crate::decide::{Base, Decision, Touched, decide, directory_for, guard, sets_table, touches};
 use crate::partition::PartitionKey;
 use crate::record::{Record, Totals};
 use crate::recover::{Head, settle};
@@ -53,7 +54,8 @@ impl Commit<'_> {
         self.count_rows(&mut snapshot).await?;
         warnings.extend_from_slice(&snapshot.warnings);
         let partitions = usize::try_from(base.totals.partitions).unwrap_or(usize::MAX);
-        match self.decided(&base, &snapshot, &levels)? {
+        let change = self.since_read(&head).await?;
+        match self.decided(&change, &base, &snapshot, &levels)? {
             Decision::Replayed(version) => Ok(Planned::Nothing(replayed(version))),
             decision @ (Decision::Unchanged | Decision::Existed) => {
                 Ok(Planned::Nothing(Committed {
@@ -76,9 +78,33 @@ impl Commit<'_> {
         }
     }
 
-    fn decided(&self, base: &Base<'_>, snapshot: &Snapshot, levels: &Levels) -> Result<Decision> {
+    fn decided(
+        &self,
+        change: &Change,
+        base: &Base<'_>,
+        snapshot: &Snapshot,
+        levels: &Levels,
+    ) -> Result<Decision> {
         let columns = self.schema.partition_columns();
-        decide(&self.change, base, snapshot, &|key| directory_for(columns, levels, key))
+        decide(change, base, snapshot, &|key| directory_for(columns, levels, key))
+    }
+
+    /// The change as one that read the newest version, where all that came since it read has left
+    /// that alone.
+    async fn since_read(&self, head: &Head) -> Result<Cow<'_, Change>> {
+        let as_it_is = Ok(Cow::Borrowed(&self.change));
+        let (Some(read), Some(within)) = (self.change.read_version, &self.change.read_within)
+        else {
+            return as_it_is;
+        };
+        for version in read + 1..=head.version() {
+            match self.backend.record(version).await?.and_then(Slot::into_record) {
+                Some(record) if !touches(&record, within)? => {}
+                _ => return as_it_is,
+            }
+        }
+        let read_version = Some(head.version().max(read));
+        Ok(Cow::Owned(Change { read_version, ..self.change.clone() }))
     }
 
     /// A statement planned on other columns than the table has by now can't be committed.

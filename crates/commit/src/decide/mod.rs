@@ -17,7 +17,7 @@ mod tests;
 use std::collections::{BTreeMap, HashSet};
 
 pub(crate) use changes::directory_for;
-pub(crate) use refuse::{counted, declared, guard, shrinks};
+pub(crate) use refuse::{counted, declared, guard, shrinks, touches};
 
 use crate::Result;
 use crate::change::{Change, Coverage, IfExists, Operation, Scope};

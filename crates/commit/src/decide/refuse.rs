@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::{Base, Touched};
-use crate::change::{Change, Coverage, IfExists, Operation};
+use crate::change::{Change, Coverage, IfExists, Operation, Scope};
 use crate::partition::PartitionKey;
-use crate::record::{RecordedOperation, RecordedPartition};
+use crate::record::{Record, RecordedOperation, RecordedPartition};
 use crate::snapshot::Snapshot;
 use crate::{Error, Result};
 
@@ -14,10 +14,15 @@ const SHRUNK_NAMED: usize = 10;
 /// How many partitions outside of a scope are named.
 const OUTSIDE_NAMED: usize = 100;
 
-/// A later version than the one the statement read is a conflict, whoever made it.
+/// A later version than the one the statement read is a conflict, whoever made it; where only columns
+/// and properties are changed, one that set them.
 pub(super) fn refuse_conflict(change: &Change, base: &Base<'_>) -> Result<()> {
+    let newest = match change.operation {
+        Operation::Alter => base.schema_version.unwrap_or_default(),
+        _ => base.version,
+    };
     match change.read_version {
-        Some(read) if read < base.version => Err(Error::conflict(format!(
+        Some(read) if read < newest => Err(Error::conflict(format!(
             "the statement read version {read} of {}; since then {} was committed: run it again",
             base.shown, base.winner
         ))),
@@ -55,6 +60,16 @@ pub(super) fn refuse_existing(change: &Change, base: &Base<'_>) -> Result<()> {
         )));
     }
     Ok(())
+}
+
+/// Whether a record may have changed what a statement read that read only partitions of `within`.
+pub(crate) fn touches(record: &Record, within: &Scope) -> Result<bool> {
+    for partition in &record.partitions {
+        if within.covers(&partition.key)? {
+            return Ok(true);
+        }
+    }
+    Ok(record.schema.is_some())
 }
 
 /// What is altered has to be there.

@@ -13,12 +13,14 @@ crate::contracts!(
     properties_change_for_the_commits_that_follow,
     altering_to_what_there_is_makes_no_version,
     an_alter_of_an_older_version_is_a_conflict,
+    rows_in_between_do_not_hinder_an_alter,
     a_write_of_the_old_columns_is_a_conflict,
     a_restore_brings_the_old_columns_back,
     a_tree_of_another_tool_gets_a_log,
     what_is_not_there_is_not_altered,
     other_partition_columns_are_a_conflict,
     the_same_rows_take_fewer_files,
+    what_was_not_read_may_change,
 );
 
 /// `schema()` with a column `w` behind the others.
@@ -94,6 +96,15 @@ async fn an_alter_of_an_older_version_is_a_conflict(place: Place) -> Result<()> 
     Ok(())
 }
 
+async fn rows_in_between_do_not_hinder_an_alter(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"])]).await?;
+    write(&table, Operation::Append, &[("a", &["2"])]).await?;
+    assert_eq!(alter(&table, 1, &[]).await?.version, 3);
+    assert_eq!(content(&table).await?, rows(&[("a", &["1", "2"])]));
+    Ok(())
+}
+
 async fn a_write_of_the_old_columns_is_a_conflict(place: Place) -> Result<()> {
     let table = place.table();
     write(&table, Operation::Create, &[("a", &["1"])]).await?;
@@ -160,5 +171,30 @@ async fn the_same_rows_take_fewer_files(place: Place) -> Result<()> {
     assert_eq!((committed.partitions[0].files_removed, committed.files_added), (2, 1));
     assert_eq!(content(&table).await?, rows(&[("a", &["1", "3"]), ("b", &["2"])]));
     assert_eq!(table.history().await?[0].operation.as_str(), "optimize");
+    Ok(())
+}
+
+async fn what_was_not_read_may_change(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"]), ("b", &["2"])]).await?;
+    let of_a = |change: &mut Change| {
+        change.scope = Some(one_of(&["a"]));
+        change.read_within = change.scope.clone();
+        change.read_version = Some(1);
+    };
+    write(&table, Operation::Append, &[("b", &["3"])]).await?;
+    assert_eq!(write_with(&table, dynamic(), &[("a", &["9"])], of_a).await?.version, 3);
+    assert_eq!(content(&table).await?, rows(&[("a", &["9"]), ("b", &["2", "3"])]));
+    // Its own version touched `a`.
+    let error = write_with(&table, dynamic(), &[("a", &["8"])], of_a).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict);
+    let since_3 = |change: &mut Change| {
+        of_a(change);
+        change.read_version = Some(3);
+    };
+    alter(&table, 3, &[]).await?;
+    let files: &[(PartitionKey, &[&str])] = &[(key("a"), &["8"])];
+    let altered = write_keys(&table, &wider(), dynamic(), files, since_3).await.unwrap_err();
+    assert_eq!(altered.kind(), ErrorKind::Conflict);
     Ok(())
 }

@@ -58,6 +58,7 @@ pub async fn plan(
     let mut spec = WriteSpec::new(packing.operation(schema), &config);
     spec.recorded_as = Some(RecordedOperation::Optimize);
     spec.scope = packing.scope(schema, optimize);
+    spec.read_within = spec.scope.clone();
     spec.options = WriteOptions { distribution: Distribution::Tidy, ..options };
     spec.properties = properties;
     spec.statement = token::text(state);

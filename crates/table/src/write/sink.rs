@@ -91,6 +91,7 @@ impl PartitionSink {
             if_exists: spec.if_exists,
             token: spec.token.clone(),
             read_version: spec.read_version,
+            read_within: spec.read_within.clone(),
             reads: spec.reads(self.table.location()),
             statement: spec.statement.clone(),
             lock_timeout: spec.lock_timeout,

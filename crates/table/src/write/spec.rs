@@ -39,6 +39,8 @@ pub struct WriteSpec {
     pub token: Option<Token>,
     /// The version of the target that the query reads, 0 without a log; none if it doesn't read it.
     pub read_version: Option<u64>,
+    /// The only partitions that the query reads of the target; none: it may read any.
+    pub read_within: Option<Scope>,
     /// What the query's scans have seen, by the time it is committed: what of it is the target's
     /// own is not removed unread.
     pub logs: Vec<ReadLog>,
@@ -77,6 +79,7 @@ impl WriteSpec {
             max_shrink: (config.max_shrink < 1.0).then_some(config.max_shrink),
             token: None,
             read_version: None,
+            read_within: None,
             logs: Vec::new(),
             reads: Vec::new(),
             seen: Vec::new(),

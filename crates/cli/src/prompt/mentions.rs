@@ -14,7 +14,8 @@ pub struct Mention {
     pub alias: Option<String>,
 }
 
-const BEFORE_TABLE: &[&str] = &["FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "DESCRIBE"];
+const BEFORE_TABLE: &[&str] =
+    &["FROM", "JOIN", "INTO", "OVERWRITE", "TABLE", "UPDATE", "DESCRIBE", "OPTIMIZE"];
 
 /// The tables mentioned in a text, in their order.
 pub fn mentions(text: &str) -> Vec<Mention> {
@@ -89,6 +90,8 @@ mod tests {
         let text = "INSERT OVERWRITE report PARTITION (m) SELECT a, b FROM trips WHERE";
         assert_eq!(found(text), [plain("report"), plain("trips")]);
         assert_eq!(found("INSERT INTO TABLE t SELECT"), [plain("t")]);
+        assert_eq!(found("OPTIMIZE t WHERE "), [plain("t")]);
+        assert_eq!(found("ALTER TABLE t DROP PARTITION ("), [plain("t")]);
         assert_eq!(found("SELECT a, b FROM"), []);
     }
 }

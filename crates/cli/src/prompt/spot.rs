@@ -267,6 +267,7 @@ mod tests {
         let partition = Spot::PartitionColumn;
         assert_eq!(spot("INSERT OVERWRITE t PARTITION ("), partition);
         assert_eq!(spot("INSERT OVERWRITE t PARTITION (day = 1, ho"), partition);
+        assert_eq!(spot("ALTER TABLE t DROP PARTITION (day = 1), PARTITION (ho"), partition);
         assert_eq!(spot("INSERT OVERWRITE t PARTITION (day) SELECT (a, "), Spot::Within);
     }
 

@@ -63,7 +63,7 @@
 //!   that changes files in place changes both.
 //! - What another tool removed without a commit after it can't be told or brought back.
 //! - Futures of this crate want a tokio runtime with time enabled.
-//! - A commit whose future is dropped after its record was logged goes on in the background.
+//! - A commit whose future is dropped once its record is being logged goes on in the background.
 
 #![deny(missing_docs)]
 

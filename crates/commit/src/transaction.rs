@@ -35,8 +35,48 @@ pub struct Transaction {
     shared: Arc<Shared>,
     schema: TableSchema,
     properties: BTreeMap<String, String>,
-    /// What was staged is ours to remove.
+    staged: Arc<Staged>,
+}
+
+/// What was staged, shared by a transaction and the task that logs its record. Whoever lets go of it
+/// last removes it, as well as it can: unless the record may be in the log, as whoever finishes that
+/// needs it.
+pub(crate) struct Staged {
+    staging: Arc<dyn Staging>,
     owned: AtomicBool,
+}
+
+impl Staged {
+    fn new(staging: Arc<dyn Staging>) -> Self {
+        Self { staging, owned: AtomicBool::new(true) }
+    }
+
+    pub(crate) fn staging(&self) -> &dyn Staging {
+        self.staging.as_ref()
+    }
+
+    /// From here on it is the log's.
+    pub(crate) fn lend(&self) {
+        self.owned.store(false, Ordering::SeqCst);
+    }
+
+    /// The record certainly isn't in the log.
+    pub(crate) fn take_back(&self) {
+        self.owned.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether it is to be removed, which the caller does.
+    fn let_go(&self) -> bool {
+        self.owned.swap(false, Ordering::SeqCst)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        if self.let_go() {
+            self.staging.remove_now();
+        }
+    }
 }
 
 /// What a transaction's writers share.
@@ -59,8 +99,9 @@ impl Transaction {
         let txn = TransactionId::random();
         let staging = backend.begin(&txn, schema.partition_columns()).await?;
         let files = AtomicU64::new(0);
+        let staged = Arc::new(Staged::new(Arc::clone(&staging)));
         let shared = Arc::new(Shared { txn, schema: schema.clone(), staging, files });
-        Ok(Self { table, backend, shared, schema, properties, owned: AtomicBool::new(true) })
+        Ok(Self { table, backend, shared, schema, properties, staged })
     }
 
     /// The transaction's id.
@@ -77,7 +118,9 @@ impl Transaction {
     /// the rows of files that no record tells about.
     ///
     /// After an error of kind `Conflict` the statement can be planned and run again. An error says
-    /// so where the record is logged all the same: then the next write finishes it.
+    /// so where the record is logged all the same: then the next write finishes it. A future that is
+    /// dropped before the record is being logged changes nothing; from then on the commit is carried
+    /// through in the background.
     pub async fn commit(self, change: Change, rows: &dyn RowCounter) -> Result<Committed> {
         let result = self.commit_of(change, rows).run().await;
         self.leave().await;
@@ -97,13 +140,12 @@ impl Transaction {
         Commit {
             table: &self.table,
             backend: Arc::clone(&self.backend),
-            staging: Arc::clone(&self.shared.staging),
+            staged: Arc::clone(&self.staged),
             txn: self.shared.txn.clone(),
             schema: self.schema.clone(),
             recorded: RecordedSchema::new(&self.schema, self.properties.clone()),
             change,
             rows,
-            owned: &self.owned,
         }
     }
 
@@ -124,7 +166,7 @@ impl Transaction {
             recorded,
             restore,
             rows,
-            owned: &self.owned,
+            staged: Arc::clone(&self.staged),
         };
         let result = restoring.run(left).await;
         self.leave().await;
@@ -133,7 +175,7 @@ impl Transaction {
 
     /// Removes what was staged, if it is the transaction's.
     async fn leave(&self) {
-        if self.owned.swap(false, Ordering::SeqCst) {
+        if self.staged.let_go() {
             self.shared.staging.remove().await;
             self.backend.tidy().await;
         }
@@ -141,16 +183,8 @@ impl Transaction {
 
     /// Gives up: removes what was staged, as well as it can.
     pub async fn abort(self) {
-        self.owned.store(false, Ordering::SeqCst);
+        self.staged.let_go();
         self.shared.staging.remove().await;
-    }
-}
-
-impl Drop for Transaction {
-    fn drop(&mut self) {
-        if self.owned.load(Ordering::SeqCst) {
-            self.shared.staging.remove_now();
-        }
     }
 }
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
+use crate::gate::{Bars, Gate};
+
 /// The variable that replays a run of seeded faults.
 pub const SEED_VARIABLE: &str = "PARTWISE_SEED";
 
@@ -45,9 +47,18 @@ enum When {
 #[derive(Debug)]
 struct Plan {
     when: When,
+    gated: Option<Gated>,
     stopped: bool,
     struck: bool,
     calls: Vec<Call>,
+}
+
+/// Which calls wait at a gate.
+#[derive(Clone, Debug)]
+struct Gated {
+    names: &'static [&'static str],
+    on: &'static str,
+    gate: Arc<Bars>,
 }
 
 /// One call that was made.
@@ -63,7 +74,7 @@ pub struct Faults(Arc<Mutex<Plan>>);
 
 impl Faults {
     fn new(when: When) -> Self {
-        let plan = Plan { when, stopped: false, struck: false, calls: Vec::new() };
+        let plan = Plan { when, gated: None, stopped: false, struck: false, calls: Vec::new() };
         Self(Arc::new(Mutex::new(plan)))
     }
 
@@ -93,6 +104,13 @@ impl Faults {
         Self::new(When::Seeded { lots: SmallRng::seed_from_u64(seed.0), one_in })
     }
 
+    /// The calls of these names on what ends in `on` wait at `gate`.
+    pub fn waiting(names: &'static [&'static str], on: &'static str, gate: &Gate) -> Self {
+        let faults = Self::none();
+        faults.plan().gated = Some(Gated { names, on, gate: gate.bars() });
+        faults
+    }
+
     /// The names of the calls so far.
     pub fn calls(&self) -> Vec<&'static str> {
         self.plan().calls.iter().map(|call| call.name).collect()
@@ -116,6 +134,12 @@ impl Faults {
         plan.stopped |= fault == Some(Fault::Stop);
         plan.struck |= fault.is_some();
         (plan.calls.len() - 1, fault)
+    }
+
+    /// What a call of this name on this has to wait at.
+    pub(crate) fn gate(&self, name: &'static str, on: &str) -> Option<Arc<Bars>> {
+        let gated = self.plan().gated.clone()?;
+        (gated.names.contains(&name) && on.ends_with(gated.on)).then_some(gated.gate)
     }
 
     fn plan(&self) -> MutexGuard<'_, Plan> {

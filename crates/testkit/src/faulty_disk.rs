@@ -121,7 +121,11 @@ impl FaultyDisk {
         path: &Path,
         call: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<T> {
-        let fault = self.faults.call(name, path.display().to_string()).1;
+        let on = path.display().to_string();
+        if let Some(gate) = self.faults.gate(name, &on) {
+            gate.wait();
+        }
+        let fault = self.faults.call(name, on).1;
         let Some(fault) = fault else { return call() };
         if matches!(fault, Fault::Landed | Fault::Late(_)) {
             call()?;

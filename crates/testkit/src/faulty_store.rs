@@ -108,6 +108,9 @@ impl FaultyStore {
     }
 
     async fn arrive(&self, name: &'static str, key: &Path) -> (usize, Option<Fault>) {
+        if let Some(gate) = self.faults.gate(name, key.as_ref()) {
+            gate.passed().await;
+        }
         let (n, fault) = self.faults.call(name, key.to_string());
         if fault != Some(Fault::Stop) {
             self.land(n).await;

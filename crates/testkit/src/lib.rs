@@ -10,9 +10,11 @@
 mod faults;
 mod faulty_disk;
 mod faulty_store;
+mod gate;
 mod s3_server;
 
 pub use faults::{Fault, Faults, SEED_VARIABLE, Seed};
 pub use faulty_disk::FaultyDisk;
 pub use faulty_store::{FaultyStore, OpenUpload, OpenUploads};
+pub use gate::Gate;
 pub use s3_server::S3Server;

@@ -45,7 +45,7 @@ impl Commit<'_> {
         let backend = self.backend.as_ref();
         let head = settle(backend).await?;
         let mut warnings = backend.sweep(&self.txn).await;
-        refuse_lost_staging(self.staging.as_ref(), backend).await?;
+        refuse_lost_staging(self.staged.staging(), backend).await?;
         self.refuse_other_schema(&head)?;
         let (mut snapshot, levels) = self.touched(&head).await?;
         let totals = self.totals(&head, &levels, &snapshot).await?;

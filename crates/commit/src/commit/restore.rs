@@ -9,16 +9,16 @@
 //! the same restore twice finds nothing to do.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures::{StreamExt, TryStreamExt, stream};
 
+use super::completion::Completion;
 use super::difference::{Difference, Origins, differences};
 use super::plan::{Plan, count_rows};
 use super::undone::Undone;
-use super::{bring_in, now_ms, outrun, unknown};
-use crate::backend::{Backend, Logged};
+use super::{now_ms, outrun};
+use crate::backend::Backend;
 use crate::keep;
 use crate::record::{FORMAT, Record, RecordedOperation, RecordedPartition, RemovedFile, Totals};
 use crate::recover::{Head, jobs_after, settle};
@@ -27,7 +27,7 @@ use crate::snapshot::{
     AllPartitions, At, DataFile, Past, Snapshot, by_place, counts, take_at, take_for_commit,
 };
 use crate::table::Table;
-use crate::transaction::{Committed, RowCounter, StagedFile, StagingHandle, Transaction};
+use crate::transaction::{Committed, RowCounter, Staged, StagedFile, StagingHandle, Transaction};
 use crate::{Error, Result, decide::Touched, names};
 
 /// How many files are brought back at once.
@@ -105,7 +105,7 @@ pub(crate) struct Restoring<'a> {
     pub(crate) recorded: RecordedSchema,
     pub(crate) restore: &'a Restore,
     pub(crate) rows: &'a dyn RowCounter,
-    pub(crate) owned: &'a AtomicBool,
+    pub(crate) staged: Arc<Staged>,
 }
 
 /// What one attempt comes to.
@@ -134,17 +134,9 @@ impl Restoring<'_> {
             Some(Planned::Write(plan, undone)) => (plan, undone),
         };
         plan.warnings.append(&mut warnings);
-        self.owned.store(false, Ordering::SeqCst);
-        let logged = backend.log(&plan.record).await;
-        self.owned.store(matches!(logged, Ok(Logged::Lost) | Err(_)), Ordering::SeqCst);
-        match logged? {
-            Logged::Won => {
-                let committed = bring_in(Arc::clone(&self.backend), plan, retention, hold).await?;
-                Ok(Some(self.restored(committed, undone)))
-            }
-            Logged::Lost => Ok(None),
-            Logged::Unknown(error) => Err(unknown(backend, error)),
-        }
+        let (backend, staged) = (Arc::clone(&self.backend), Arc::clone(&self.staged));
+        let committed = Completion { backend, staged, plan, retention, hold }.run().await?;
+        Ok(committed.map(|committed| self.restored(committed, undone)))
     }
 
     fn restored(&self, committed: Committed, undone: Undone) -> Restored {

@@ -7,6 +7,7 @@ mod support;
 
 mod alters;
 mod commits;
+mod dropped;
 mod environment;
 mod foreign;
 mod guards;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use crate::support::Folder;
-use crate::support::commits::{Commits, started_until_staged, stopped_when_logged};
+use crate::support::commits::{Commits, StopAt, started_until_staged, stopped_at};
 use crate::support::tree::{data_files, staged, tree};
 
 const ROWS: &str = "SELECT p, v FROM t ORDER BY p, v";
@@ -88,7 +88,8 @@ fn files_planted_beside_those_of_a_living_writer_are_not_published() {
 #[test]
 fn files_planted_beside_those_of_a_killed_commit_are_not_published() {
     let (folder, commits) = prepared();
-    let mut stopped = (0..20).filter_map(|_| stopped_when_logged(&folder, &commits, OVERWRITE));
+    let mut stopped =
+        (0..20).filter_map(|_| stopped_at(&folder, &commits, OVERWRITE, StopAt::Record));
     let writer = stopped.next().expect("a process that stopped in time");
     let rows = folder.rows(ROWS);
     writer.kill();

@@ -3,6 +3,13 @@
 //!
 //! Nothing in the binary helps with it: a commit is held by taking its lock, or stopped when the
 //! kernel tells that its record or its first partition has appeared.
+//!
+//! | asks for more | |
+//! |---|---|
+//! | `PARTWISE_KILLS=200` | kills of an overwrite |
+//! | `PARTWISE_STATEMENT_KILLS=20` | kills of each other statement |
+//! | `PARTWISE_SECONDS=60` | of eight processes at once |
+//! | `PARTWISE_BETWEEN=all` | every tool in the middle of every commit |
 
 mod at_once;
 mod between;

@@ -82,38 +82,52 @@ impl Commits {
     pub fn watch_published(&self) -> Watch {
         Watch::on(&self.home)
     }
+}
 
-    /// Says when a partition's directory comes to the table or changes places with another.
-    pub fn watch_table(&self) -> Watch {
-        Watch::on(&self.table)
+/// A place of a commit where a process can be stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopAt {
+    /// Its record is in the log, and readers are still on the version before.
+    Record,
+    /// A partition of the table has been swapped for its own, and readers are still on the version
+    /// before.
+    Swap,
+    /// One of its files lies in the partition `p=a` of the table, and readers are still on the
+    /// version before.
+    File,
+    /// Readers are on it, and what it replaced may not be put away yet.
+    Switch,
+}
+
+impl StopAt {
+    fn watch(self, commits: &Commits) -> (Watch, fn(&str) -> bool) {
+        match self {
+            Self::Record => (commits.watch_log(), |name| name.ends_with(".json")),
+            Self::Swap => (Watch::on(&commits.table), |name| name.contains('=')),
+            Self::File => (Watch::on(&commits.table.join("p=a")), |name| name.starts_with("part-")),
+            Self::Switch => (commits.watch_published(), |name| name == "published"),
+        }
+    }
+
+    fn stage(self) -> Stage {
+        if self == Self::Switch { Stage::Published } else { Stage::Logged }
     }
 }
 
-/// Starts a write and stops it once its record is in the log: somewhere on the way to being
-/// published, mostly at its start. None if it came too far.
-pub fn stopped_when_logged(folder: &Folder, commits: &Commits, sql: &str) -> Option<Process> {
-    stopped(folder, commits, sql, &commits.watch_log(), |name| name.ends_with(".json"))
-}
-
-/// Starts a write and stops it once a partition of the table has been swapped for its own, before
-/// it is published. None if it came too far.
-pub fn stopped_when_swapped(folder: &Folder, commits: &Commits, sql: &str) -> Option<Process> {
-    stopped(folder, commits, sql, &commits.watch_table(), |name| name.contains('='))
-}
-
-fn stopped(
+/// Starts a write and stops it as soon as that has happened. None if it came too far.
+pub fn stopped_at(
     folder: &Folder,
     commits: &Commits,
     sql: &str,
-    watch: &Watch,
-    wanted: impl Fn(&str) -> bool,
+    stop_at: StopAt,
 ) -> Option<Process> {
     let version = commits.logged() + 1;
+    let (watch, wanted) = stop_at.watch(commits);
     let mut process = Process::sql(folder, sql);
     if watch.wait_for(&mut process, wanted) {
         process.stop();
     }
-    if commits.stage_of(version) == Stage::Logged && process.is_running() {
+    if commits.stage_of(version) == stop_at.stage() && process.is_running() {
         return Some(process);
     }
     process.go_on();

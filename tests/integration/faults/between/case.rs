@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use super::tools::{Content, content};
 use super::{Moment, Ours, sql};
 use crate::support::Folder;
-use crate::support::commits::{
-    Commits, started_until_staged, stopped_when_logged, stopped_when_swapped,
-};
+use crate::support::commits::{Commits, StopAt, started_until_staged, stopped_at};
 use crate::support::process::Process;
 use crate::support::session::Session;
 
@@ -18,6 +16,19 @@ pub struct Case {
     pub commits: Commits,
     pub ours: Ours,
     pub moment: Moment,
+    /// Whether `a` can be swapped as a whole: not when another directory is in it.
+    pub swaps: bool,
+}
+
+/// Whose files are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The one that the tool made.
+    Old,
+    /// Ours beside it.
+    Both,
+    /// Ours alone.
+    New,
 }
 
 /// Where our write is when the tool acts.
@@ -30,24 +41,28 @@ pub enum Brought {
 
 impl Case {
     /// On a copy of the tree that the tool made.
-    pub fn new(tree: &Path, ours: Ours, moment: Moment) -> Self {
+    pub fn new(tree: &Path, ours: Ours, moment: Moment, swaps: bool) -> Self {
         let folder = Folder::new();
         let table = folder.table("t");
         copy(tree, &table);
+        if !swaps {
+            std::fs::create_dir(table.join("p=a/_other")).expect("a directory");
+        }
         folder.sql("INSERT INTO t SELECT CAST(0 AS BIGINT) AS v, 'z' AS p").ok();
         let commits = Commits::of(&folder, "t");
-        Self { folder, table, commits, ours, moment }
+        Self { folder, table, commits, ours, moment, swaps }
     }
 
     /// Brings our write to the moment.
     pub fn bring(&self) -> Brought {
         let sql = sql(self.ours);
+        let stop = |at| stopped_at(&self.folder, &self.commits, &sql, at);
         let stopped = match self.moment {
             Moment::Staged => Some(started_until_staged(&self.folder, &sql, 2)),
-            Moment::Logged | Moment::Killed => {
-                stopped_when_logged(&self.folder, &self.commits, &sql)
-            }
-            Moment::Swapped => stopped_when_swapped(&self.folder, &self.commits, &sql),
+            Moment::Logged | Moment::Killed => stop(StopAt::Record),
+            Moment::Placed if self.swaps => stop(StopAt::Swap),
+            Moment::Placed => stop(StopAt::File),
+            Moment::Switched => stop(StopAt::Switch),
             Moment::Done => {
                 self.folder.sql(&sql).ok();
                 return Brought::Done;
@@ -73,9 +88,14 @@ impl Case {
         }
     }
 
-    /// Whether the file of `a` that the tool made has left its place.
-    pub fn has_left(&self, tree: &Path) -> bool {
-        !self.table.join("p=a").join(only_file(&tree.join("p=a"))).exists()
+    /// What lies in `a` before the tool acts.
+    pub fn found(&self, tree: &Path) -> Found {
+        let (old, now) = (names(&tree.join("p=a")), names(&self.table.join("p=a")));
+        match (now.contains(&old[0]), now.len() > old.len()) {
+            (true, false) => Found::Old,
+            (true, true) => Found::Both,
+            (false, _) => Found::New,
+        }
     }
 
     /// What we read, in a new session.
@@ -98,11 +118,9 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The name of the only data file in a directory.
-fn only_file(dir: &Path) -> String {
+/// The data files in a directory.
+fn names(dir: &Path) -> Vec<String> {
     let names = std::fs::read_dir(dir).expect("a folder").flatten();
     let names = names.filter_map(|entry| entry.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| name.ends_with(".parquet")).collect();
-    assert_eq!(names.len(), 1, "{names:?}");
-    names.remove(0)
+    names.filter(|name| name.ends_with(".parquet")).collect()
 }

@@ -17,6 +17,8 @@ mod kills;
 mod leftovers;
 mod orders;
 mod serial;
+mod statements;
+mod statements;
 mod surroundings;
 mod switching;
 

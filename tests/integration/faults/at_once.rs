@@ -1,6 +1,8 @@
 //! Eight processes that append to, overwrite, fold and read the same partitions and others at once.
-//! Each statement is a process of its own; what all of them did and saw must have one order.
+//! Each statement is a process of its own; what all of them did and saw must have one order, also
+//! when some of them are killed.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use rand::rngs::SmallRng;
@@ -9,6 +11,7 @@ use rand::{Rng, SeedableRng};
 use super::number_or;
 use super::serial::{Outcome, Run, State, Statement, explain};
 use crate::support::commits::number_after;
+use crate::support::process::Process;
 use crate::support::{Folder, Ran};
 
 /// How many seconds they work.
@@ -76,33 +79,92 @@ fn run(folder: &Folder, clock: Instant, statement: Statement, tag: u64) -> Run {
     Run { tag, outcome: outcome(&statement, ran), statement, begin, end }
 }
 
-fn work(folder: &Folder, clock: Instant, limit: Duration, worker: u64) -> Vec<Run> {
-    let mut random = SmallRng::seed_from_u64(worker);
-    let tags = (1..).map(|n| worker * 1_000_000 + n).take_while(|_| clock.elapsed() < limit);
-    tags.map(|tag| run(folder, clock, any(&mut random), tag)).collect()
+/// Starts a write and kills it some time later: whether it is done is told by the log alone.
+fn kill(folder: &Folder, clock: Instant, statement: Statement, tag: u64, life: Duration) -> Run {
+    let begin = clock.elapsed().as_nanos() as u64;
+    let process = Process::sql(folder, &sql(&statement, tag));
+    std::thread::sleep(life);
+    process.kill();
+    // Whoever comes next may finish it at any time.
+    Run { tag, outcome: Outcome::Failed, statement, begin, end: u64::MAX }
 }
 
-#[test]
-fn what_eight_processes_did_and_saw_has_one_order() {
+/// Of so many writes one is killed; none: all live.
+type Kills = Option<u32>;
+
+fn work(folder: &Folder, clock: Instant, limit: Duration, worker: u64, kills: Kills) -> Vec<Run> {
+    let mut random = SmallRng::seed_from_u64(worker);
+    let mut runs: Vec<Run> = Vec::new();
+    let mut pace = None;
+    for tag in (worker * 1_000_000..).take_while(|_| clock.elapsed() < limit) {
+        let statement = any(&mut random);
+        let killed =
+            statement != Statement::Read && kills.is_some_and(|of| random.random_ratio(1, of));
+        if let Some(pace) = pace.filter(|_| killed) {
+            // Most of a process's time goes by before it has anything to lose.
+            let life = random.random_range(pace / 2..pace);
+            runs.push(kill(folder, clock, statement, tag, life));
+        } else {
+            let run = run(folder, clock, statement, tag);
+            pace = Some(Duration::from_nanos(run.end - run.begin));
+            runs.push(run);
+        }
+    }
+    runs
+}
+
+/// Versions that nobody tells of are of those killed whose rows they brought; how many.
+fn find_killed(folder: &Folder, runs: &mut [Run], versions: &[u64]) -> usize {
+    let told: BTreeSet<u64> = runs.iter().filter_map(version).collect();
+    let untold: Vec<u64> =
+        versions.iter().copied().filter(|v| *v > 1 && !told.contains(v)).collect();
+    for version in &untold {
+        let read = format!("SELECT p, tag, seen FROM at('t', {version})");
+        let rows = state(&folder.run(&["--format", "csv", "-c", &read]).ok().out);
+        let tags: BTreeSet<u64> = rows.values().flatten().map(|(tag, _)| *tag).collect();
+        let killed = |run: &&mut Run| run.end == u64::MAX && run.outcome == Outcome::Failed;
+        let mut killed = runs.iter_mut().filter(killed);
+        let one = killed.find(|run| tags.contains(&run.tag));
+        one.expect("a killed writer's version").outcome = Outcome::Committed(*version);
+    }
+    untold.len()
+}
+
+fn version(run: &Run) -> Option<u64> {
+    match run.outcome {
+        Outcome::Committed(version) => Some(version),
+        _ => None,
+    }
+}
+
+fn at_once(kills: Kills) {
     let folder = Folder::new();
     let create =
         "CREATE TABLE t (tag BIGINT, seen BIGINT, p BIGINT) USING parquet PARTITIONED BY (p)";
     folder.sql(create).ok();
-    let (clock, limit) = (Instant::now(), Duration::from_secs(number_or(SECONDS, 10) as u64));
+    let (clock, limit) = (Instant::now(), Duration::from_secs(number_or(SECONDS, 8) as u64));
     let mut runs: Vec<Run> = std::thread::scope(|scope| {
         let start = |worker| {
             let folder = &folder;
-            scope.spawn(move || work(folder, clock, limit, worker))
+            scope.spawn(move || work(folder, clock, limit, worker, kills))
         };
         let workers: Vec<_> = (1..=WORKERS).map(start).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("a worker")).collect()
     });
+    // What a killed one may have left is finished first.
+    runs.push(run(&folder, clock, Statement::Append(0), 1));
     runs.push(run(&folder, clock, Statement::Read, 0));
     let versions = folder.rows("SELECT version FROM history('t') ORDER BY version");
     let versions: Vec<u64> = versions.iter().map(|v| v.parse().expect("a version")).collect();
+    let found = find_killed(&folder, &mut runs, &versions);
+    let killed = runs.iter().filter(|run| run.end == u64::MAX).count();
     match explain(&runs, &versions) {
         Ok(explained) => {
-            println!("{WORKERS} processes, {} s: {explained:?}", limit.as_secs());
+            let seconds = limit.as_secs();
+            println!(
+                "{WORKERS} processes, {seconds} s: {explained:?}; {killed} were killed, {found} of \
+                 them done"
+            );
             assert!(explained.writes as u64 > WORKERS && explained.reads > 1, "{explained:?}");
         }
         Err(error) => {
@@ -110,4 +172,14 @@ fn what_eight_processes_did_and_saw_has_one_order() {
             panic!("{error}\n{runs:#?}");
         }
     }
+}
+
+#[test]
+fn what_eight_processes_did_and_saw_has_one_order() {
+    at_once(None);
+}
+
+#[test]
+fn what_eight_processes_did_and_saw_has_one_order_also_when_some_are_killed() {
+    at_once(Some(3));
 }

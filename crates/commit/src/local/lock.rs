@@ -118,7 +118,7 @@ impl LocalTable {
     }
 
     /// Whether a directory is a table of ours.
-    fn has_marker(&self, dir: &Path) -> bool {
+    pub(super) fn has_marker(&self, dir: &Path) -> bool {
         let entries = self.disk.list(dir).unwrap_or_default();
         entries.iter().any(|entry| entry.name.to_str().is_some_and(names::is_marker))
     }

@@ -33,6 +33,14 @@ impl LocalTable {
         }
     }
 
+    /// A folder without data and without the marker of a log is nobody's table.
+    fn check_table(&self, logged: bool) -> Result<()> {
+        match logged || self.has_marker(&self.dir) || self.any_data()? {
+            true => Ok(()),
+            false => Err(Error::invalid(format!("{} holds no Parquet file", self.named.display()))),
+        }
+    }
+
     fn check_free(&self) -> Result<()> {
         match self.find(&self.dir)? {
             None => Ok(()),
@@ -56,6 +64,7 @@ impl LocalTable {
     /// one without may have it under the new name already, from a rename that stopped half-way.
     pub(crate) fn move_to(&self, to: &Self, logged: bool) -> Result<()> {
         self.check_there()?;
+        self.check_table(logged)?;
         to.check_free()?;
         if !logged && self.log_is_at(to)? {
             return self.move_directory(to);

@@ -79,6 +79,11 @@ async fn a_taken_name_is_refused() -> Result<()> {
     assert_eq!(error.kind(), ErrorKind::Invalid);
     assert!(error.to_string().contains("other is there already"), "{error}");
     assert_eq!(table.history().await?.len(), 2);
+    std::fs::create_dir(lake(&place).join("empty")).unwrap();
+    let free = place.location("free");
+    let empty = Table::new(place.location("empty"));
+    let error = empty.rename(&free, Duration::ZERO, "").await.unwrap_err();
+    assert!(error.to_string().contains("holds no Parquet file"), "{error}");
     let nothing = Table::new(place.location("nothing"));
     let error = rename(&nothing, &place).await.unwrap_err();
     assert!(error.to_string().contains("there is no table"), "{error}");

@@ -75,6 +75,25 @@ pub struct FileStats {
     pub columns: BTreeMap<String, ColumnStats>,
 }
 
+impl FileStats {
+    /// Without the bounds that don't read back as they are: JSON's numbers, as they are read here,
+    /// may differ from a float in its last digit, and a bound that is off by that is wrong.
+    pub(crate) fn exact(mut self) -> Self {
+        for column in self.columns.values_mut() {
+            column.min = column.min.take().filter(reads_back);
+            column.max = column.max.take().filter(reads_back);
+        }
+        self
+    }
+}
+
+fn reads_back(bound: &serde_json::Value) -> bool {
+    let is_float = bound.is_f64();
+    !is_float
+        || serde_json::from_str::<serde_json::Value>(&bound.to_string()).ok().as_ref()
+            == Some(bound)
+}
+
 /// Statistics of one column of a data file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ColumnStats {
@@ -255,6 +274,14 @@ pub struct RecordedPartition {
 }
 
 impl RecordedPartition {
+    /// The paths that it names, all relative to the table or to a folder of the log.
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
+        let added = self.added.iter().map(|file| file.name.as_str());
+        let removed = self.removed.iter().map(|file| file.path.as_str());
+        let dirs = std::iter::once(self.path.as_str()).chain(self.staged.as_deref());
+        dirs.filter(|dir| !dir.is_empty()).chain(added).chain(removed)
+    }
+
     /// Rows of the files added.
     pub fn rows_added(&self) -> u64 {
         self.added.iter().map(|file| file.rows).sum()
@@ -307,4 +334,27 @@ pub struct RemovedFile {
     pub path: String,
     /// Which file of that name it was.
     pub identity: Identity,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bound_that_does_not_read_back_is_not_recorded() {
+        let mut dropped = 0;
+        for n in 1..2000_u32 {
+            let value = f64::from(n).sqrt() * 1e-7;
+            let bound = serde_json::Number::from_f64(value).map(serde_json::Value::Number);
+            let column = ColumnStats { min: bound.clone(), max: bound, nulls: Some(0) };
+            let stats = FileStats { columns: BTreeMap::from([("x".to_string(), column)]) }.exact();
+            let text = serde_json::to_string(&stats).unwrap();
+            assert_eq!(serde_json::from_str::<FileStats>(&text).unwrap(), stats, "{value}");
+            dropped += usize::from(stats.columns["x"].min.is_none());
+        }
+        println!("{dropped} of 1999 bounds don't read back");
+        let short = ColumnStats { min: Some(12.5.into()), max: Some(7.into()), nulls: None };
+        let stats = FileStats { columns: BTreeMap::from([("x".to_string(), short)]) };
+        assert_eq!(stats.clone().exact(), stats);
+    }
 }

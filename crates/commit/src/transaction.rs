@@ -295,7 +295,7 @@ impl StagedWriter {
             name: self.name,
             identity,
             rows,
-            stats,
+            stats: stats.exact(),
             upload,
         })
     }

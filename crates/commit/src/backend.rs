@@ -9,11 +9,13 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::partition::{PartitionColumn, PartitionKey};
-use crate::record::{AddedFile, FORMAT, Identity, Outcome, Record, TransactionId, Upload};
+use crate::record::{
+    AddedFile, FORMAT, Identity, Outcome, Record, RecordedPartition, TransactionId, Upload,
+};
 use crate::snapshot::{DataFile, TypedNames};
 use crate::table::OpenFile;
 use crate::vacuum::Waste;
-use crate::{Error, Result};
+use crate::{Error, Result, names};
 
 /// One table's place. Paths are relative to the table, `/` between names, empty for the table
 /// itself. Writing methods other than staging are called by the one who [holds](Self::hold) it.
@@ -335,11 +337,20 @@ pub(crate) fn to_json<T: Serialize>(what: &T) -> Result<Vec<u8>> {
 /// A file of a log folder that says what format it has.
 pub(crate) trait Formatted: for<'a> Deserialize<'a> {
     fn format(&self) -> u32;
+
+    /// A name in it that would lead out of the table's folders.
+    fn name_outside(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl Formatted for Meta {
     fn format(&self) -> u32 {
         self.format
+    }
+
+    fn name_outside(&self) -> Option<&str> {
+        (!names::is_plain_id(&self.table)).then_some(&self.table)
     }
 }
 
@@ -353,18 +364,35 @@ impl Formatted for Record {
     fn format(&self) -> u32 {
         self.format
     }
+
+    fn name_outside(&self) -> Option<&str> {
+        let ids = [self.table.as_str(), self.transaction.as_str()];
+        let id = ids.into_iter().find(|id| !names::is_plain_id(id));
+        let paths = self.partitions.iter().flat_map(RecordedPartition::paths);
+        id.or_else(|| paths.into_iter().find(|path| !names::is_inside(path)))
+    }
 }
 
 /// JSON of a log folder; `shown` is the file it is from. A higher format is refused.
 pub(crate) fn from_json<T: Formatted>(text: &[u8], shown: &str) -> Result<T> {
     match serde_json::from_slice::<T>(text) {
-        Ok(found) if found.format() <= FORMAT => Ok(found),
+        Ok(found) if found.format() <= FORMAT => match found.name_outside() {
+            None => Ok(found),
+            Some(name) => Err(leads_outside(name, shown)),
+        },
         Ok(found) => Err(unknown_format(found.format(), shown)),
         Err(error) => match format_of(text) {
             Some(format) if format > FORMAT => Err(unknown_format(format, shown)),
             _ => Err(damaged(error, shown)),
         },
     }
+}
+
+fn leads_outside(name: &str, shown: &str) -> Error {
+    Error::corrupt(format!(
+        "{shown} names {name:?}, which leads out of the table's folders: no version of partwise wrote \
+         that; restore the file"
+    ))
 }
 
 /// The format alone, of a file that may be laid out in another way.

@@ -126,6 +126,17 @@ pub(crate) fn purged(name: &str, id: &str) -> String {
     format!("{name}.purged-{id}")
 }
 
+/// Whether an id can be part of a name without leading anywhere else.
+pub(crate) fn is_plain_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
+
+/// Whether a relative path stays below what it is relative to.
+pub(crate) fn is_inside(path: &str) -> bool {
+    let leads_out = |part: &str| part.is_empty() || part == "." || part == "..";
+    !path.contains('\0') && !path.split('/').any(leads_out)
+}
+
 /// `dir/name`, where the empty `dir` is the table itself.
 pub(crate) fn join(dir: &str, name: &str) -> String {
     if dir.is_empty() { name.to_string() } else { format!("{dir}/{name}") }
@@ -160,6 +171,18 @@ mod tests {
         for name in ["a.csv", "README", "a.parquet.crc", "x_1", "000000_x"] {
             assert!(!is_data(name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_path_that_leads_out_is_told() {
+        for path in ["p=a/x.parquet", "p=../..x", "x", "a b/%2F"] {
+            assert!(is_inside(path), "{path}");
+        }
+        for path in ["", "..", "a/../b", "/etc", "a//b", "a/", "./a", "a\0b"] {
+            assert!(!is_inside(path), "{path:?}");
+        }
+        assert!(is_plain_id("0190-Af"));
+        assert!(!is_plain_id("") && !is_plain_id("../x") && !is_plain_id("a/b"));
     }
 
     #[test]

@@ -14,6 +14,7 @@ impl LocalTable {
     /// Does what is left to do of a published record, and removes its staging folder. Every step
     /// looks at the named file first, so it can be repeated at any time.
     pub(super) fn clean_up(&self, record: &Record, outcome: &Outcome) -> Result<()> {
+        self.refuse_links(self.folders_of(record))?;
         let mut changed = Changed::new();
         for partition in &record.partitions {
             match outcome {
@@ -185,6 +186,7 @@ impl LocalTable {
 
     /// Removes what a record put to retained, and the folders that are empty then.
     pub(super) fn remove_retained(&self, record: &Record) -> Result<()> {
+        self.refuse_links(self.folders_of(record))?;
         let version = record.version;
         let mut dirs: BTreeSet<String> = BTreeSet::new();
         for partition in &record.partitions {

@@ -55,8 +55,8 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
     /// Makes the names in a directory durable.
     fn sync_dir(&self, dir: &Path) -> io::Result<()>;
     /// Takes the lock on the file at `path`, made if it isn't there, and writes `holder` into it.
-    /// None when somebody else holds it. The lock is freed when the result is dropped or the
-    /// process dies.
+    /// None when somebody else holds it; a link there is an error. The lock is freed when the result
+    /// is dropped or the process dies.
     fn try_lock(&self, path: &Path, holder: &str) -> io::Result<Option<Box<dyn DiskLock>>>;
 }
 
@@ -255,6 +255,7 @@ impl Disk for LocalDisk {
             .create(true)
             .truncate(false)
             .mode(0o666)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(path)?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => {}

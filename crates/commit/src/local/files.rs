@@ -183,7 +183,8 @@ impl LocalTable {
             Ok(())
         };
         let threads = SYNC_THREADS.min(dirs.len());
-        if threads <= 1 {
+        // Without a runtime nothing runs beside what is asked for.
+        if threads <= 1 || tokio::runtime::Handle::try_current().is_err() {
             return work();
         }
         std::thread::scope(|scope| {
@@ -196,6 +197,10 @@ impl LocalTable {
 
     /// Removes a folder of our own and what is in it, file by file, links not followed.
     pub(super) fn remove_own_tree(&self, dir: &Path) -> Result<()> {
+        if self.is_link(dir)? { self.remove_if_there(dir) } else { self.remove_real_tree(dir) }
+    }
+
+    fn remove_real_tree(&self, dir: &Path) -> Result<()> {
         let entries = match self.disk.list(dir) {
             Ok(entries) => entries,
             Err(error) => return missing_is(error, (), "list", dir),
@@ -203,7 +208,7 @@ impl LocalTable {
         for entry in entries {
             let path = dir.join(&entry.name);
             if entry.kind == DiskKind::Dir {
-                self.remove_own_tree(&path)?;
+                self.remove_real_tree(&path)?;
             } else {
                 self.remove_if_there(&path)?;
             }

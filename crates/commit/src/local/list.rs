@@ -146,7 +146,8 @@ impl LocalTable {
         for path in retained.chain([self.live(&file.path)]) {
             let found = self.find(&path)?;
             let plain = found.is_some_and(|found| found.kind == DiskKind::File);
-            if plain && self.is_file(&path, &file.identity)? {
+            let through_link = || self.find_link(path.parent().map(PathBuf::from));
+            if plain && self.is_file(&path, &file.identity)? && through_link()?.is_none() {
                 return Ok(Some(path));
             }
         }
@@ -177,7 +178,10 @@ impl LocalTable {
     pub(super) fn list_retained(&self) -> Result<Vec<u64>> {
         let dir = self.home.join(names::RETAINED);
         let entries = self.entries(&dir)?;
-        let version = |entry: &DiskEntry| entry.name.to_str().and_then(|name| name.parse().ok());
+        let version = |entry: &DiskEntry| match entry.kind {
+            DiskKind::Dir => entry.name.to_str()?.parse().ok(),
+            _ => None,
+        };
         let mut versions: Vec<u64> = entries.iter().filter_map(version).collect();
         versions.sort_unstable();
         Ok(versions)

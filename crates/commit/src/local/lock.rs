@@ -146,20 +146,22 @@ impl LocalTable {
         }
     }
 
+    /// What the file system lacks that writing needs.
+    pub(super) fn cannot(&self, what: &str) -> Error {
+        Error::unsupported(format!(
+            "{} can't be written by partwise: {what} doesn't work on the file system of {}; copy the \
+             table to a local disk",
+            self.named.display(),
+            self.home.display()
+        ))
+    }
+
     /// Tries in `dir`, where `lock` is held by us, what writing needs: a lock that keeps a second
     /// taker out, and files that are created once.
     pub(super) fn probe(&self, dir: &Path, lock: &Path) -> Result<()> {
-        let refuse = |what: &str| {
-            Error::unsupported(format!(
-                "{} can't be written by partwise: {what} doesn't work on the file system of {}; \
-                 copy the table to a local disk",
-                self.named.display(),
-                self.home.display()
-            ))
-        };
         let second = self.disk.try_lock(lock, "probe");
         if second.map_err(|error| Error::io("lock", lock, error))?.is_some() {
-            return Err(refuse("locking (flock)"));
+            return Err(self.cannot("locking (flock)"));
         }
         let (a, b) = (dir.join("probe.a"), dir.join("probe.b"));
         self.touch(&a, None)?;
@@ -170,8 +172,19 @@ impl LocalTable {
         };
         self.remove_if_there(&a)?;
         self.remove_if_there(&b)?;
-        if created_once { Ok(()) } else { Err(refuse("creating a file only once (link, rename)")) }
+        if created_once {
+            Ok(())
+        } else {
+            Err(self.cannot("creating a file only once (link, rename)"))
+        }
     }
+}
+
+/// Whether the file system has no locks.
+pub(super) fn locks_unsupported(error: &std::io::Error) -> bool {
+    use rustix::io::Errno;
+    let unsupported = [Errno::NOLCK, Errno::OPNOTSUPP, Errno::NOSYS, Errno::INVAL];
+    unsupported.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()))
 }
 
 /// Whether a name that is there was refused.

@@ -11,6 +11,7 @@
 //! where each named file is and does what is left to do.
 
 mod clean;
+mod confine;
 mod disk;
 mod files;
 mod level;

@@ -36,6 +36,8 @@ pub(crate) struct LocalTable {
     pub(super) named: PathBuf,
     /// Whether the file system was found to have no swap of two names.
     pub(super) swapless: Arc<AtomicBool>,
+    /// Whether it was found to have no second names of files where those would have been of use.
+    linkless: Arc<AtomicBool>,
 }
 
 impl LocalTable {
@@ -49,7 +51,8 @@ impl LocalTable {
             )));
         };
         let home = parent.join(names::LOG_HOME).join(name);
-        Ok(Self { disk, home, dir: real, named: dir.to_path_buf(), swapless: Arc::default() })
+        let (swapless, linkless) = (Arc::default(), Arc::default());
+        Ok(Self { disk, home, dir: real, named: dir.to_path_buf(), swapless, linkless })
     }
 
     /// A path relative to the table.
@@ -156,6 +159,7 @@ impl LocalTable {
     /// Creates the record in one step: written and synced under another name, then linked, so that
     /// it is never seen half written and never replaces one.
     pub(super) fn create_record(&self, record: &Record) -> Result<Logged> {
+        self.refuse_links(self.folders_of(record))?;
         self.refuse_unwritable(record)?;
         let staged = record.partitions.iter().filter(|partition| !partition.added.is_empty());
         let staged = staged.map(|p| p.staged.as_deref().unwrap_or(&p.path)).collect::<Vec<_>>();
@@ -222,14 +226,30 @@ impl LocalTable {
 
     /// What writing found out about the file system, for the user.
     pub(super) fn found_out(&self) -> Option<String> {
-        self.swapless.load(Ordering::Relaxed).then(|| {
-            format!(
-                "the file system of {} can't swap two directories (EXCHANGE), so files were \
+        let shown = self.named.display();
+        if self.swapless.load(Ordering::Relaxed) {
+            return Some(format!(
+                "the file system of {shown} can't swap two directories (EXCHANGE), so files were \
                  replaced one by one: other tools may have seen old and new ones together for a \
-                 moment",
-                self.named.display()
+                 moment"
+            ));
+        }
+        self.linkless.load(Ordering::Relaxed).then(|| {
+            format!(
+                "the file system of {shown} has no hard links, so files that came back from an \
+                 earlier version were copied, and partitions that hold files of other tools were \
+                 replaced file by file"
             )
         })
+    }
+
+    /// Notes that a second name was refused.
+    pub(super) fn note_linkless(&self, error: &io::Error) {
+        use rustix::io::Errno;
+        // Others tell of this file or this place alone.
+        let none = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS];
+        let none = none.iter().any(|errno| error.raw_os_error() == Some(errno.raw_os_error()));
+        self.linkless.fetch_or(none, Ordering::Relaxed);
     }
 
     pub(super) fn remove_record(&self, version: u64) -> Result<()> {

@@ -21,6 +21,7 @@ impl LocalTable {
     /// Brings the files of a record in, as far as they aren't. Looks at everything before it moves
     /// anything, so that a record which turns out void has moved nothing now.
     pub(super) fn bring_in(&self, record: &Record, marker: SuccessMarker) -> Result<Outcome> {
+        self.refuse_links(self.folders_of(record))?;
         let mut skipped = Vec::new();
         let mut waiting = Vec::new();
         for partition in &record.partitions {

@@ -13,6 +13,9 @@ impl LocalTable {
     pub(super) fn set_log_aside(&self, id: &str) -> Result<()> {
         let aside = self.folder_beside(&names::set_aside(&self.name(), id))?;
         self.make_dirs(&aside, None)?;
+        if self.is_link(&aside)? {
+            return Err(Error::corrupt(format!("{} is a link: remove it", aside.display())));
+        }
         for name in [names::LOG, names::RETAINED, names::PUBLISHED, names::TABLE] {
             self.move_aside(&self.home.join(name), &aside, name)?;
         }

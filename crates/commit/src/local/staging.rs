@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use super::disk::{DiskKind, DiskLock, DiskMetadata, DiskWriter};
 use super::files::{file_mode, missing_is};
-use super::lock::holder;
+use super::lock::{holder, locks_unsupported};
 use super::paths::links_unsupported;
 use super::{LocalTable, blocking};
 use crate::backend::{StagedBytes, StagedPlace, StagedSink, Staging};
@@ -21,6 +21,8 @@ use crate::{Error, Result, names};
 
 /// How often a staging folder is made again because a sweeper took it before it was locked.
 const ATTEMPTS: usize = 16;
+/// The system's limit to a path, its end included.
+const PATH_BYTES: usize = 4096;
 /// Smaller writes are gathered to this many bytes.
 const WRITE_BYTES: usize = 1 << 20;
 
@@ -55,6 +57,7 @@ impl LocalTable {
         let path = dir.join(names::LOCK);
         for _ in 0..ATTEMPTS {
             self.make_log_home()?;
+            self.refuse_links([dir.clone()])?;
             self.make_dirs(&dir, None)?;
             match self.disk.try_lock(&path, &holder("staging")) {
                 Ok(Some(lock)) => {
@@ -64,6 +67,9 @@ impl LocalTable {
                     return Ok(LocalStaging { folder });
                 }
                 Ok(None) => {}
+                Err(error) if locks_unsupported(&error) => {
+                    return Err(self.cannot("locking (flock)").with_source(error));
+                }
                 Err(error) => missing_is(error, (), "lock", &path)?,
             }
         }
@@ -74,6 +80,9 @@ impl LocalTable {
     /// is finished, so none of them is of a logged transaction that waits for its files.
     pub(super) fn sweep_staging(&self, own: &TransactionId) -> Vec<String> {
         let root = self.home.join(names::STAGING);
+        if let Err(error) = self.refuse_links([root.clone()]) {
+            return vec![error.to_string()];
+        }
         let entries = match self.disk.list(&root) {
             Ok(entries) => entries,
             Err(_) => return Vec::new(),
@@ -83,9 +92,16 @@ impl LocalTable {
         swept.filter_map(|swept| swept.err().map(|error| error.to_string())).collect()
     }
 
-    /// Removes one staging folder, if its writer is dead.
+    /// Removes one staging folder, if its writer is dead. A name that is no folder, and a lock that
+    /// is no file, are nobody's.
     pub(super) fn sweep_one(&self, dir: &Path) -> Result<()> {
+        if !self.find(dir)?.is_some_and(|found| found.kind == DiskKind::Dir) {
+            return self.remove_if_there(dir);
+        }
         let path = dir.join(names::LOCK);
+        if self.is_link(&path)? {
+            self.remove_if_there(&path)?;
+        }
         match self.disk.try_lock(&path, &holder("sweeping")) {
             Ok(Some(_lock)) => self.remove_own_tree(dir),
             Ok(None) => Ok(()),
@@ -111,12 +127,28 @@ impl LocalTable {
     }
 }
 
+/// Refuses a path that is longer than the system takes. A staged file has the longest of those that
+/// it will have.
+fn refuse_too_long(path: &Path, directory: &str) -> Result<()> {
+    let bytes = path.as_os_str().len();
+    if bytes < PATH_BYTES {
+        return Ok(());
+    }
+    let head: String = directory.chars().take(200).collect();
+    Err(Error::invalid(format!(
+        "a file of the partition {head}... would have a path of {bytes} bytes, and the system takes \
+         less than {PATH_BYTES}: use shorter values, or a table nearer to the root"
+    )))
+}
+
 impl Folder {
     fn path_of(&self, place: &StagedPlace) -> Result<PathBuf> {
         let dir = self.dir.join(&place.directory);
+        refuse_too_long(&dir.join(&place.name), &place.directory)?;
         // Held while the directories are made: another task of this transaction waits for them.
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if !made.contains(&place.directory) {
+            self.table.refuse_links([dir.clone()])?;
             self.table.make_dirs(&dir, None)?;
             made.insert(place.directory.clone());
         }
@@ -130,7 +162,10 @@ impl Folder {
         let path = self.path_of(place)?;
         match self.table.disk.link(&source, &path) {
             Ok(()) => {}
-            Err(error) if links_unsupported(&error) => return Ok(None),
+            Err(error) if links_unsupported(&error) => {
+                self.table.note_linkless(&error);
+                return Ok(None);
+            }
             Err(error) => return missing_is(error, None, "link", &source),
         }
         if self.table.is_file(&path, &file.identity)? {

@@ -143,7 +143,10 @@ impl LocalTable {
                         return Ok(false);
                     }
                 }
-                Err(error) if links_unsupported(&error) => return Ok(false),
+                Err(error) if links_unsupported(&error) => {
+                    self.note_linkless(&error);
+                    return Ok(false);
+                }
                 // It went in between.
                 Err(error) => missing_is(error, (), "link", &from)?,
             }

@@ -36,13 +36,20 @@ impl LocalTable {
     }
 
     pub(super) fn find_leftovers(&self, pending: Option<&TransactionId>) -> Result<Vec<Waste>> {
+        let [staging, retained] = [names::STAGING, names::RETAINED].map(|dir| self.home.join(dir));
+        self.refuse_links([staging.clone(), retained.clone()])?;
         let mut found = Vec::new();
-        for name in self.names_of_ours(&self.home.join(names::STAGING))? {
+        for name in self.names_of_ours(&staging)? {
             let kept = pending.is_some_and(|pending| pending.as_str() == name);
             let path = names::join(names::STAGING, &name);
-            if !kept && !self.is_locked(&self.home.join(&path).join(names::LOCK))? {
+            if !kept && !self.is_lived_in(&self.home.join(&path))? {
                 found.push(self.waste(WasteKind::Staging, path)?);
             }
+        }
+        // A version's files are in a folder: any other name there is nobody's.
+        for entry in self.entries(&retained)?.iter().filter(|entry| entry.kind != DiskKind::Dir) {
+            let path = names::join(names::RETAINED, &entry.name.to_string_lossy());
+            found.push(self.waste(WasteKind::Orphan, path)?);
         }
         let in_log = self.names_of_ours(&self.home)?.into_iter();
         let unfinished = in_log.filter(|name| name.ends_with(names::NEW) || name == names::PURGED);
@@ -74,19 +81,22 @@ impl LocalTable {
         Ok(entries.iter().filter_map(|entry| Some(entry.name.to_str()?.to_string())).collect())
     }
 
-    /// Whether somebody holds the lock at `path`; looking makes none.
-    fn is_locked(&self, path: &Path) -> Result<bool> {
-        if !self.is_there(path)? {
+    /// Whether a staging folder is one whose lock somebody holds; looking makes none.
+    fn is_lived_in(&self, dir: &Path) -> Result<bool> {
+        let path = dir.join(names::LOCK);
+        let is = |path: &Path, kind| Ok(self.find(path)?.is_some_and(|found| found.kind == kind));
+        if !is(dir, DiskKind::Dir)? || !is(&path, DiskKind::File)? {
             return Ok(false);
         }
-        match self.disk.try_lock(path, &holder("vacuum")) {
+        match self.disk.try_lock(&path, &holder("vacuum")) {
             Ok(lock) => Ok(lock.is_none()),
-            Err(error) => missing_is(error, false, "lock", path),
+            Err(error) => missing_is(error, false, "lock", &path),
         }
     }
 
     pub(super) fn remove_one(&self, waste: &Waste) -> Result<()> {
         let path = self.home.join(&waste.path);
+        self.refuse_links(path.parent().map(PathBuf::from))?;
         match waste.kind {
             WasteKind::Staging => self.sweep_one(&path),
             WasteKind::Orphan if self.find(&path)?.is_some_and(|f| f.kind == DiskKind::Dir) => {

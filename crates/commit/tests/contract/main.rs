@@ -7,6 +7,7 @@ mod support;
 
 mod alters;
 mod commits;
+mod confines;
 mod dropped;
 mod environment;
 mod foreign;

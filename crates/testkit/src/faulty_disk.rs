@@ -22,6 +22,10 @@ pub struct FaultyDisk {
     links: bool,
     /// Whether locks keep anybody out.
     locking: bool,
+    /// What a lock answers where there are none.
+    lock: Result<(), Errno>,
+    /// Whether a name that is there is kept from a link or a rename that is to make it.
+    create_once: bool,
     /// Bytes that can still be written.
     room: Arc<AtomicU64>,
     /// Directories that are on file systems of their own.
@@ -35,7 +39,9 @@ impl FaultyDisk {
     pub fn with(faults: Faults) -> Self {
         let room = Arc::new(AtomicU64::new(u64::MAX));
         let (elsewhere, denied) = (Vec::new(), Vec::new());
-        Self { faults, exchange: Ok(()), links: true, locking: true, room, elsewhere, denied }
+        let (exchange, lock) = (Ok(()), Ok(()));
+        let (links, locking, create_once) = (true, true, true);
+        Self { faults, exchange, links, locking, lock, create_once, room, elsewhere, denied }
     }
 
     /// One that fails at its call number `at`, counted from 0.
@@ -78,6 +84,18 @@ impl FaultyDisk {
     /// The same on a file system whose locks keep nobody out.
     pub fn without_locking(mut self) -> Self {
         self.locking = false;
+        self
+    }
+
+    /// The same where a lock answers this.
+    pub fn lock_answers(mut self, errno: Errno) -> Self {
+        self.lock = Err(errno);
+        self
+    }
+
+    /// The same on a file system whose links and renames always replace.
+    pub fn without_create_once(mut self) -> Self {
+        self.create_once = false;
         self
     }
 
@@ -199,14 +217,26 @@ impl Disk for FaultyDisk {
     }
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.across("link", (from, to), || {
-            if self.links { LocalDisk.link(from, to) } else { Err(Errno::OPNOTSUPP.into()) }
+            if !self.links {
+                return Err(Errno::OPNOTSUPP.into());
+            }
+            match LocalDisk.link(from, to) {
+                Err(_) if !self.create_once => LocalDisk.rename(from, to),
+                linked => linked,
+            }
         })
     }
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.across("rename", (from, to), || LocalDisk.rename(from, to))
     }
     fn rename_new(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.across("rename_new", (from, to), || LocalDisk.rename_new(from, to))
+        self.across("rename_new", (from, to), || {
+            if self.create_once {
+                LocalDisk.rename_new(from, to)
+            } else {
+                LocalDisk.rename(from, to)
+            }
+        })
     }
     fn exchange(&self, a: &Path, b: &Path) -> io::Result<()> {
         self.across("exchange", (a, b), || {
@@ -234,6 +264,7 @@ impl Disk for FaultyDisk {
     }
     fn try_lock(&self, path: &Path, holder: &str) -> io::Result<Option<Box<dyn DiskLock>>> {
         self.call("try_lock", path, || {
+            self.lock?;
             let lock = LocalDisk.try_lock(path, holder)?;
             if self.locking || lock.is_some() { Ok(lock) } else { Ok(Some(Box::new(NoLock))) }
         })

@@ -24,6 +24,20 @@ pub struct FaultyStore {
     faults: Faults,
     late: Arc<Mutex<Vec<Late>>>,
     uploads: OpenUploads,
+    lacks: Vec<Lack>,
+}
+
+/// What a store can't do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// It replaces what a put should only create.
+    CreateOnce,
+    /// It says that it has no such put.
+    CreateRefused,
+    /// It replaces whatever is there where a put names what it is to replace.
+    Update,
+    /// It says that it has no such put.
+    UpdateRefused,
 }
 
 /// The uploads that were started through stores that share this, and neither completed nor aborted.
@@ -78,7 +92,31 @@ struct Late {
 impl FaultyStore {
     /// `store` failing as told.
     pub fn new(store: Arc<dyn TableStore>, faults: Faults) -> Self {
-        Self { store, faults, late: Arc::default(), uploads: OpenUploads::default() }
+        let (late, uploads, lacks) = (Arc::default(), OpenUploads::default(), Vec::new());
+        Self { store, faults, late, uploads, lacks }
+    }
+
+    /// The same of a store that can't do this.
+    pub fn lacking(mut self, lack: Lack) -> Self {
+        self.lacks.push(lack);
+        self
+    }
+
+    /// How a put is done by a store that lacks something.
+    fn done_here(&self, mode: PutMode) -> Result<PutMode> {
+        let lacks = |lack| self.lacks.contains(&lack);
+        let refused = match mode {
+            PutMode::Create if lacks(Lack::CreateOnce) => return Ok(PutMode::Overwrite),
+            PutMode::Update(_) if lacks(Lack::Update) => return Ok(PutMode::Overwrite),
+            PutMode::Create => lacks(Lack::CreateRefused),
+            PutMode::Update(_) => lacks(Lack::UpdateRefused),
+            PutMode::Overwrite => false,
+        };
+        if !refused {
+            return Ok(mode);
+        }
+        let (operation, implementer) = ("put".to_string(), self.to_string());
+        Err(Error::NotImplemented { operation, implementer })
     }
 
     /// The same, its uploads noted in `uploads`.
@@ -185,7 +223,13 @@ impl fmt::Display for FaultyStore {
 
 #[async_trait]
 impl ObjectStore for FaultyStore {
-    async fn put_opts(&self, to: &Path, data: PutPayload, how: PutOptions) -> Result<PutResult> {
+    async fn put_opts(
+        &self,
+        to: &Path,
+        data: PutPayload,
+        mut how: PutOptions,
+    ) -> Result<PutResult> {
+        how.mode = self.done_here(how.mode)?;
         let key = to.clone();
         let put = |store: Arc<dyn TableStore>| {
             async move { store.put_opts(&key, data, how).await }.boxed()

@@ -15,6 +15,6 @@ mod s3_server;
 
 pub use faults::{Fault, Faults, SEED_VARIABLE, Seed};
 pub use faulty_disk::FaultyDisk;
-pub use faulty_store::{FaultyStore, OpenUpload, OpenUploads};
+pub use faulty_store::{FaultyStore, Lack, OpenUpload, OpenUploads};
 pub use gate::Gate;
 pub use s3_server::S3Server;

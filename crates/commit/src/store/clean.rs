@@ -1,11 +1,10 @@
 //! After the switch on a store: removed objects are copied to retained and deleted.
 
-use object_store::ObjectStoreExt;
-
 use super::at_once;
+use super::copy::ObjectCopy;
 use super::keys::{StoreTable, identity};
+use crate::Result;
 use crate::record::{AddedFile, Outcome, Record, RecordedPartition, RemovedFile};
-use crate::{Error, Result};
 
 impl StoreTable {
     pub(super) async fn clean_up(&self, record: &Record, outcome: &Outcome) -> Result<()> {
@@ -25,42 +24,26 @@ impl StoreTable {
 
     async fn retain_removed(&self, record: &Record, partition: &RecordedPartition) -> Result<()> {
         let removed = partition.removed.iter();
-        at_once(removed.map(|file| self.retain(record.version, file)).collect()).await?;
+        at_once(removed.map(|file| self.retain(record, file)).collect()).await?;
         Ok(())
     }
 
     /// Copies an object to retained and deletes it, if it is the one meant. Between the check and
     /// the delete another tool can slip in: stores have no conditional delete.
-    async fn retain(&self, version: u64, file: &RemovedFile) -> Result<()> {
+    async fn retain(&self, record: &Record, file: &RemovedFile) -> Result<()> {
         let key = self.live(&file.path)?;
         let found = self.head(&key).await?;
         if !found.is_some_and(|found| identity(&found) == file.identity) {
             return Ok(());
         }
-        let copy = self.retained(version, &file.path)?;
-        self.copy(&key, &copy, file.identity.size).await?;
+        let (from, to) = (&key, &self.retained(record.version, &file.path)?);
+        let (size, etag) = (file.identity.size, file.identity.etag.as_deref());
+        self.copy(&ObjectCopy { from, to, size, etag, txn: &record.transaction }).await?;
         let found = self.head(&key).await?;
         if found.is_some_and(|found| identity(&found) == file.identity) {
             self.delete(&key).await?;
         }
         Ok(())
-    }
-
-    async fn copy(
-        &self,
-        from: &object_store::path::Path,
-        to: &object_store::path::Path,
-        size: u64,
-    ) -> Result<()> {
-        match self.store.copy(from, to).await {
-            Ok(()) => {}
-            Err(object_store::Error::NotFound { .. }) => return Ok(()),
-            Err(error) => return Err(Error::store("copy", from, error)),
-        }
-        match self.head(to).await? {
-            Some(copy) if copy.size == size => Ok(()),
-            _ => Err(Error::unavailable(format!("the copy {to} of {from} is not whole"))),
-        }
     }
 
     /// What a record added doesn't count: its uploads are aborted first, so that a late helper
@@ -91,8 +74,9 @@ impl StoreTable {
         }
         let Some(found) = self.head(&key).await? else { return Ok(()) };
         if retain && found.size == file.identity.size {
-            let copy = self.retained(record.version, &path)?;
-            self.copy(&key, &copy, found.size).await?;
+            let (from, to) = (&key, &self.retained(record.version, &path)?);
+            let (size, etag) = (found.size, found.e_tag.as_deref());
+            self.copy(&ObjectCopy { from, to, size, etag, txn: &record.transaction }).await?;
         }
         self.delete(&key).await
     }

@@ -11,6 +11,7 @@ use object_store::{
 };
 
 use super::at_once;
+use super::copy::{COPY_LIMIT, COPY_PART_BYTES};
 use crate::location::TableStore;
 use crate::record::{Identity, TransactionId};
 use crate::{Error, Result, names};
@@ -22,6 +23,9 @@ pub(crate) struct StoreTable {
     pub(super) prefix: StorePath,
     /// The log folder's prefix, beside the table's.
     pub(super) home: StorePath,
+    /// Objects of more bytes are copied in parts.
+    pub(super) copy_limit: u64,
+    pub(super) copy_part_bytes: u64,
 }
 
 /// What became of reading an object.
@@ -44,7 +48,8 @@ impl StoreTable {
             )));
         }
         let home = parse(&names::join(&names::join(parent, names::LOG_HOME), name))?;
-        Ok(Self { store, prefix: prefix.clone(), home })
+        let (copy_limit, copy_part_bytes) = (COPY_LIMIT, COPY_PART_BYTES);
+        Ok(Self { store, prefix: prefix.clone(), home, copy_limit, copy_part_bytes })
     }
 
     /// The key of a path relative to the table.

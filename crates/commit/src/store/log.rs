@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use futures::future::try_join_all;
 use futures::{StreamExt, TryFutureExt};
-use object_store::{ObjectStoreExt, PutMode};
+use object_store::PutMode;
 use serde::{Deserialize, Serialize};
 
-use super::keys::{Read, StoreTable, parse};
+use super::copy::ObjectCopy;
+use super::keys::{Read, StoreTable, identity, parse};
+use super::pause::Pause;
 use crate::backend::{Logged, Look, Meta, Published, Slot, from_json, to_json};
 use crate::cache::{Cache, RECORD_BYTES_REMEMBERED};
 use crate::location::TableStore;
@@ -17,10 +19,10 @@ use crate::{Error, Result, names};
 
 /// How often a put of unknown outcome is repeated.
 const PUTS: u32 = 6;
-/// How often `published` is read again because somebody else moved it.
+/// How often `published` is read again because somebody else moved it, or nobody answered, and for
+/// how long.
 const MOVES: usize = 100;
-/// The pause before a put is repeated, doubled each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const MOVING: Duration = Duration::from_secs(60);
 
 /// Records by their key in a store. They are asked for again each time, with the tag of what is
 /// known: a store answers "not modified" without the content.
@@ -143,7 +145,7 @@ impl StoreTable {
     pub(super) async fn create_record(&self, record: &Record) -> Result<Logged> {
         let key = self.record_key(record.version)?;
         let content = to_json(record)?;
-        let mut pause = FIRST_PAUSE;
+        let mut pause = Pause::new();
         let mut last = None;
         for _ in 0..PUTS {
             match self.put(&key, content.clone(), PutMode::Create).await {
@@ -156,8 +158,7 @@ impl StoreTable {
                 }
                 Err(error) => last = Some(error),
             }
-            wait(pause).await;
-            pause *= 2;
+            pause.wait().await;
         }
         let error = match last {
             Some(error) => Error::store("create", &key, error),
@@ -185,6 +186,8 @@ impl StoreTable {
     pub(super) async fn move_published(&self, version: u64, outcome: Outcome) -> Result<Outcome> {
         let key = self.in_log(names::PUBLISHED)?;
         let wanted = to_json(&Published::new(version, outcome.clone()))?;
+        let mut pause = Pause::new();
+        let mut last = None;
         for _ in 0..MOVES {
             let mode = match self.read(&key).await? {
                 None => PutMode::Create,
@@ -206,10 +209,19 @@ impl StoreTable {
                     return Err(Error::store("update", &key, error));
                 }
                 // Whether it landed is seen at the next read.
-                Err(_) => wait(FIRST_PAUSE).await,
+                Err(error) => last = Some(error),
             }
+            if pause.elapsed() > MOVING {
+                break;
+            }
+            pause.wait().await;
         }
-        Err(Error::unavailable(format!("{key} can't be updated: try again")))
+        Err(match last {
+            Some(error) => Error::store("update", &key, error),
+            None => {
+                Error::unavailable(format!("{key} is updated by others all the time: try again"))
+            }
+        })
     }
 
     async fn settled_outcome(&self, version: u64, published: Published) -> Result<Outcome> {
@@ -273,11 +285,11 @@ impl StoreTable {
         from: &object_store::path::Path,
         to: &object_store::path::Path,
     ) -> Result<()> {
-        match self.store.copy(from, to).await {
-            Ok(()) => self.delete(from).await,
-            Err(object_store::Error::NotFound { .. }) => Ok(()),
-            Err(error) => Err(Error::store("copy", from, error)),
-        }
+        let Some(found) = self.head(from).await? else { return Ok(()) };
+        let (found, txn) = (identity(&found), TransactionId::random());
+        let (size, etag) = (found.size, found.etag.as_deref());
+        self.copy(&ObjectCopy { from, to, size, etag, txn: &txn }).await?;
+        self.delete(from).await
     }
 
     /// Removes log and data; `table.json` first, so that a crash half-way leaves no table of ours
@@ -286,18 +298,6 @@ impl StoreTable {
         self.delete(&self.in_log(names::TABLE)?).await?;
         self.delete_below(&self.prefix).await?;
         self.delete_below(&self.home).await
-    }
-
-    /// What writing needs: a put that creates once. `key` is created and stays.
-    pub(super) async fn probe(&self, key: &object_store::path::Path) -> Result<()> {
-        self.create(key, Vec::new()).await?;
-        if self.create(key, Vec::new()).await? {
-            return Err(Error::unsupported(format!(
-                "{} is read-only for partwise: its store creates an object twice (no put-if-absent)",
-                self.store
-            )));
-        }
-        Ok(())
     }
 }
 
@@ -309,13 +309,6 @@ fn parse_slot(text: &[u8], shown: &str) -> Result<Slot> {
             Ok(stub) if stub.stub => Ok(Slot::Stub { transaction: stub.transaction }),
             _ => Err(error),
         },
-    }
-}
-
-/// Waits before a request is repeated: not at all where no runtime keeps time.
-async fn wait(pause: Duration) {
-    if tokio::runtime::Handle::try_current().is_ok() {
-        tokio::time::sleep(pause).await;
     }
 }
 

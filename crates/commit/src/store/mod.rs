@@ -8,10 +8,13 @@
 //! Nobody holds a lock: whoever loses a conditional write reads what won, and goes on from there.
 
 mod clean;
+mod copy;
 mod keys;
 mod list;
 mod log;
 mod open;
+mod pause;
+mod probe;
 mod publish;
 mod staging;
 mod vacuum;

@@ -19,8 +19,13 @@ use crate::record::{FORMAT, Identity, TransactionId, Upload};
 use crate::snapshot::{AllPartitions, DataFile, Levels, list_levels};
 use crate::{Error, Result, names};
 
+/// What the stores take as a key at most.
+const KEY_BYTES: usize = 1024;
 /// The size of an upload's parts but the last: all equal, as some stores want it.
 const PART_BYTES: usize = 8 << 20;
+
+/// The digits of a version.
+const VERSION_DIGITS: usize = 20;
 
 /// The uploads of one transaction.
 pub(super) struct StoreStaging {
@@ -39,7 +44,7 @@ struct Shared {
 /// What the staging folder says about an open upload, for whoever cleans up after a crash.
 #[derive(Serialize, Deserialize)]
 pub(super) struct OpenUpload {
-    format: u32,
+    pub(super) format: u32,
     pub(super) key: String,
     pub(super) upload: String,
 }
@@ -56,7 +61,12 @@ impl StoreTable {
         txn: &TransactionId,
         columns: &[PartitionColumn],
     ) -> Result<StoreStaging> {
-        self.probe(&self.in_log(&format!("{}/{txn}/begun", names::STAGING))?).await?;
+        let begun = self.in_log(&format!("{}/{txn}/begun", names::STAGING))?;
+        if let Err(error) = self.probe(&begun).await {
+            // What stays is removed by VACUUM.
+            let _ = self.delete(&begun).await;
+            return Err(error);
+        }
         let shared = Shared {
             table: self.clone(),
             txn: txn.clone(),
@@ -65,6 +75,19 @@ impl StoreTable {
             uploads: Mutex::default(),
         };
         Ok(StoreStaging { shared: Arc::new(shared) })
+    }
+
+    /// Refuses a path whose keys would be longer than stores take; the retained one is the longest.
+    fn refuse_too_long(&self, path: &str, directory: &str) -> Result<()> {
+        let bytes = self.in_log(names::RETAINED)?.as_ref().len() + VERSION_DIGITS + path.len() + 2;
+        if bytes <= KEY_BYTES {
+            return Ok(());
+        }
+        let head: String = directory.chars().take(200).collect();
+        Err(Error::invalid(format!(
+            "a file of the partition {head}... would have a key of {bytes} bytes, and stores take at \
+             most {KEY_BYTES}: use shorter values, or a shorter prefix for the table"
+        )))
     }
 
     pub(super) async fn abort_upload(&self, key: &StorePath, upload: &str) {
@@ -101,7 +124,9 @@ impl Staging for StoreStaging {
             true => place.directory.clone(),
             false => shared.directory(&place).await?,
         };
-        let key = shared.table.live(&names::join(&directory, &place.name))?;
+        let path = names::join(&directory, &place.name);
+        let key = shared.table.live(&path)?;
+        shared.table.refuse_too_long(&path, &directory)?;
         let upload = shared.table.store.create_multipart(&key).await;
         let upload = upload.map_err(|error| Error::store("start an upload of", &key, error))?;
         let started = (key.clone(), upload.clone());

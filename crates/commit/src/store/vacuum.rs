@@ -66,7 +66,8 @@ impl StoreTable {
         let Some((text, _)) = self.read(note).await? else { return Ok(()) };
         let open: OpenUpload = from_json(&text, note.as_ref())?;
         let key = parse(&open.key)?;
-        if !key.prefix_matches(&self.prefix) {
+        let logs = parse(names::split(self.home.as_ref()).0)?;
+        if !key.prefix_matches(&self.prefix) && !key.prefix_matches(&logs) {
             return Err(Error::corrupt(format!(
                 "{note} tells of an upload outside the table: {key}; remove it by hand"
             )));

@@ -21,6 +21,7 @@ mod partitions;
 mod past;
 mod planning;
 mod previews;
+mod probes;
 mod races;
 mod readers;
 mod renames;

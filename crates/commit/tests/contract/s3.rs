@@ -7,9 +7,11 @@ use std::time::Duration;
 use object_store::aws::{AmazonS3, AmazonS3Builder};
 use object_store::path::Path as StorePath;
 use object_store::{BackoffConfig, RetryConfig};
+use partwise_commit::*;
 use partwise_testkit::S3Server;
 
 use crate::place::Place;
+use crate::support::*;
 
 /// A lake in the bucket of a running server.
 pub struct Bucket {
@@ -61,4 +63,24 @@ pub fn store_at(endpoint: &str, tries: Duration) -> AmazonS3 {
         .with_retry(retry)
         .build()
         .unwrap()
+}
+
+/// A store at a port where nobody listens.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_store_that_is_down_is_named_in_bounded_time() -> Result<()> {
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let endpoint = format!("http://{}", free.local_addr().unwrap());
+    drop(free);
+    let store = Arc::new(store_at(&endpoint, Duration::from_secs(2)));
+    let table = Table::new(Location::store(store, StorePath::parse("far/report").unwrap()));
+    let written = write(&table, Operation::Append, &[("a", &["1"])]);
+    let errors = async { (written.await.unwrap_err(), content(&table).await.unwrap_err()) };
+    let patience = Duration::from_secs(120);
+    let (written, read) = tokio::time::timeout(patience, errors).await.expect("it ends");
+    for error in [written, read] {
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+        assert!(error.to_string().contains(&endpoint), "{error}");
+        assert!(error.message().contains("far/"), "{error}");
+    }
+    Ok(())
 }

@@ -21,14 +21,30 @@ fn changes(call: &str) -> bool {
     !reads.contains(&call.split(' ').next().unwrap_or_default())
 }
 
-/// A fault at every call of every statement that `which` names; how many there were.
+/// How many points a sweep tried.
+struct Swept {
+    points: usize,
+    /// Those at the call right after two directories were swapped.
+    after_a_swap: usize,
+}
+
+impl Swept {
+    /// Among the points is the one right after the swap, of each partition that these replace.
+    fn has_swaps_of(&self, which: impl Fn(&Statement) -> bool) {
+        let statements = statements();
+        let swaps = statements.iter().filter(|statement| which(statement)).map(|s| s.swaps);
+        assert_eq!(self.after_a_swap, swaps.sum::<usize>());
+    }
+}
+
+/// A fault at every call of every statement that `which` names.
 async fn sweep(
     fault: Fault,
     kind: Kind,
     which: impl Fn(&Statement) -> bool,
     point: impl Fn(&str) -> bool,
-) -> Result<usize> {
-    let mut points = 0;
+) -> Result<Swept> {
+    let (mut points, mut after_a_swap) = (0, 0);
     for statement in statements().iter().filter(|statement| which(statement)) {
         let template = Place::local();
         let open = |place: &Place, faults| on(place, kind(FaultyDisk::with(faults)));
@@ -45,13 +61,16 @@ async fn sweep(
                     break;
                 }
                 points += 1;
+                let swapped =
+                    at > 0 && calls.get(at - 1).is_some_and(|call| call.starts_with("exchange "));
+                after_a_swap += usize::from(swapped);
             }
             at += 1;
         }
         assert!(at > 50, "{}: {at}", statement.name);
     }
-    println!("{points} points of {fault:?} on a local disk");
-    Ok(points)
+    println!("{points} points of {fault:?} on a local disk, {after_a_swap} right after a swap");
+    Ok(Swept { points, after_a_swap })
 }
 
 /// In halves, as tests run beside each other.
@@ -65,12 +84,14 @@ fn others(statement: &Statement) -> bool {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_overwrite_stopped_at_any_call_is_before_or_after() -> Result<()> {
-    sweep(Fault::Stop, |disk| disk, overwrites, |_| true).await.map(drop)
+    sweep(Fault::Stop, |disk| disk, overwrites, |_| true).await?.has_swaps_of(overwrites);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn any_other_statement_stopped_at_any_call_is_before_or_after() -> Result<()> {
-    sweep(Fault::Stop, |disk| disk, others, |_| true).await.map(drop)
+    sweep(Fault::Stop, |disk| disk, others, |_| true).await?.has_swaps_of(others);
+    Ok(())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -90,9 +111,9 @@ async fn a_call_that_works_and_says_it_did_not_is_before_or_after() -> Result<()
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_written_by_half_is_never_seen() -> Result<()> {
-    let points =
+    let swept =
         sweep(Fault::Partial, |disk| disk, |_| true, |call| call.starts_with("write")).await?;
-    assert!(points > 20, "{points}");
+    assert!(swept.points > 20, "{}", swept.points);
     Ok(())
 }
 

@@ -36,6 +36,8 @@ pub struct Statement {
     files: Files,
     pub before: Files,
     pub after: Files,
+    /// How many partitions it replaces on a local disk by a swap.
+    pub swaps: usize,
     /// What was written before it, on a table of `BEFORE`.
     earlier: Option<(Operation, Files)>,
 }
@@ -51,8 +53,10 @@ pub fn statements() -> Vec<Statement> {
         files,
         before: BEFORE,
         after,
+        swaps: 0,
         earlier: None,
     };
+    let swapping = |swaps, statement| Statement { swaps, ..statement };
     let write =
         |name, operation, files, after| on_table(name, Work::Write(operation), files, after);
     let replaced: Files = &[("a", &["8"]), ("n", &["7"])];
@@ -67,17 +71,23 @@ pub fn statements() -> Vec<Statement> {
             &[("a", &["5"]), ("n", &["6"])],
             &[("a", &["1", "5"]), ("b", &["2", "2"]), ("c", &["3"]), ("n", &["6"])],
         ),
-        write(
-            "dynamic overwrite",
-            dynamic(),
-            &[("a", &["5"]), ("b", &["6"]), ("n", &["7"])],
-            &[("a", &["5"]), ("b", &["6"]), ("c", &["3"]), ("n", &["7"])],
+        swapping(
+            2,
+            write(
+                "dynamic overwrite",
+                dynamic(),
+                &[("a", &["5"]), ("b", &["6"]), ("n", &["7"])],
+                &[("a", &["5"]), ("b", &["6"]), ("c", &["3"]), ("n", &["7"])],
+            ),
         ),
-        write(
-            "overwrite of all",
-            fixed(&[]),
-            &[("b", &["6"]), ("n", &["7"])],
-            &[("b", &["6"]), ("n", &["7"])],
+        swapping(
+            1,
+            write(
+                "overwrite of all",
+                fixed(&[]),
+                &[("b", &["6"]), ("n", &["7"])],
+                &[("b", &["6"]), ("n", &["7"])],
+            ),
         ),
         write(
             "static overwrite by nothing",
@@ -85,19 +95,29 @@ pub fn statements() -> Vec<Statement> {
             &[],
             &[("b", &["2", "2"]), ("c", &["3"])],
         ),
-        on_table(
-            "scoped overwrite",
-            Work::Scoped,
-            &[("a", &["5"])],
-            &[("a", &["5"]), ("b", &["2", "2"])],
+        swapping(
+            1,
+            on_table(
+                "scoped overwrite",
+                Work::Scoped,
+                &[("a", &["5"])],
+                &[("a", &["5"]), ("b", &["2", "2"])],
+            ),
+        ),
+        swapping(
+            1,
+            write("create or replace", Operation::Replace, &[("b", &["6"])], &[("b", &["6"])]),
         ),
         on_table("truncate", Work::As(RecordedOperation::Truncate), &[], &[]),
         on_table("drop partition", Work::Drop, &[], &[("a", &["1"]), ("c", &["3"])]),
-        on_table("optimize overwrite", Work::As(RecordedOperation::Optimize), BEFORE, BEFORE),
+        swapping(
+            3,
+            on_table("optimize overwrite", Work::As(RecordedOperation::Optimize), BEFORE, BEFORE),
+        ),
         on_table("add column", Work::Alter, &[], BEFORE),
-        write("create or replace", Operation::Replace, &[("b", &["6"])], &[("b", &["6"])]),
         Statement {
             before: replaced,
+            swaps: 1,
             earlier: Some((fixed(&[]), replaced)),
             ..on_table("restore", Work::Restore, &[], BEFORE)
         },

@@ -74,6 +74,9 @@ mod change;
 mod commit;
 mod decide;
 mod error;
+#[cfg(feature = "fuzzing")]
+#[doc(hidden)]
+pub mod fuzzing;
 mod history;
 mod keep;
 mod local;

@@ -97,9 +97,12 @@ fn outrun() -> Scenario {
     Scenario { name: "retention 0, outrun", roles, trims: true, ..Scenario::default() }
 }
 
-/// Another tool replaces a partition while it is being overwritten.
+/// Another tool replaces a partition while it is being overwritten; in the wide exploration with
+/// another partition.
 fn meddled() -> Scenario {
-    let roles = vec![Role::Writer(dynamic(), vec![("a", 3), ("b", 4)]), Role::Helper, Role::Reader];
+    let mut files = vec![("a", 3)];
+    files.extend(protocol::is_wide().then_some(("b", 4)));
+    let roles = vec![Role::Writer(dynamic(), files), Role::Helper, Role::Reader];
     Scenario { name: "another tool", roles, crashes: 1, foreign: true, ..Scenario::default() }
 }
 

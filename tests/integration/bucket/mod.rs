@@ -1,6 +1,7 @@
 //! The binary on a real S3: lakes and tables by address, and what goes wrong there.
 
 mod addresses;
+mod kills;
 mod readers;
 mod secrets;
 mod trouble;

@@ -20,7 +20,18 @@ const IN_MEMORY: &str = "partition_sizes=";
 const CHOICE: &str = "PartitionFilters=";
 
 /// Statements that EXPLAIN only plans. Others may have happened once they are planned.
-const PLANNED: [&str; 7] = ["SELECT", "WITH", "VALUES", "TABLE", "INSERT", "COPY", "CREATE TABLE"];
+const PLANNED: [&str; 10] = [
+    "SELECT",
+    "WITH",
+    "VALUES",
+    "TABLE",
+    "INSERT",
+    "DELETE",
+    "UPDATE",
+    "MERGE",
+    "COPY",
+    "CREATE TABLE",
+];
 
 /// The scans and sinks in the plan of a statement, counted against the whole table; none where it
 /// has no plan, or can't be planned: running it will say why.
@@ -104,6 +115,8 @@ mod tests {
         let shown = of(&context, "INSERT OVERWRITE t VALUES (2, 'y')").await;
         assert_eq!(shown.len(), 1, "{shown:?}");
         assert!(shown[0].contains("scope=partitions written"), "{shown:?}");
+        let shown = of(&context, "DELETE FROM t WHERE p = 'x'").await;
+        assert!(shown.iter().any(|line| line.contains("scope=p=x")), "{shown:?}");
         assert!(of(&context, "CREATE TABLE u (a INT)").await.is_empty());
         std::fs::remove_dir_all(dir).unwrap();
     }

@@ -41,7 +41,10 @@ pub fn around(state: &SessionState, explain: &Explain, plan: LogicalPlan) -> Res
 /// Any statement but those that write the rows of a query.
 pub fn check(statement: &Statement) -> Result<()> {
     match statement {
-        Statement::Insert(_) | Statement::Copy(_) | Statement::Optimize(_) => Ok(()),
+        Statement::Insert(_)
+        | Statement::Copy(_)
+        | Statement::Optimize(_)
+        | Statement::Rewrite(_) => Ok(()),
         Statement::CreateTable(create) if create.query.is_some() => Ok(()),
         _ => Err(no_plan()),
     }
@@ -50,7 +53,7 @@ pub fn check(statement: &Statement) -> Result<()> {
 /// The error of a statement without a plan.
 pub fn no_plan() -> Error {
     Error::unsupported(
-        "this statement has no plan to explain: EXPLAIN goes with queries, INSERT, COPY, CREATE \
-         TABLE .. AS and OPTIMIZE",
+        "this statement has no plan to explain: EXPLAIN goes with queries, INSERT, DELETE, UPDATE, \
+         MERGE, COPY, CREATE TABLE .. AS and OPTIMIZE",
     )
 }

@@ -60,7 +60,7 @@ pub use execution::{Execution, Rows, ScanSummary};
 pub use lake::Lake;
 pub use partwise_commit::is_address;
 pub use progress::Progress;
-pub use report::{RestoredTo, WriteReport, bytes, counted, thousands};
+pub use report::{RestoredTo, RowChanges, WriteReport, bytes, counted, thousands};
 pub use scans::ScanTotals;
 pub use script::{ScriptStatement, split_statements, substitute, substitute_set};
 pub use secrets::{hidden, is_given_away};

@@ -19,6 +19,8 @@ pub struct WriteReport {
     pub token: Option<Token>,
     /// For a RESTORE, what it went back to.
     pub restored: Option<RestoredTo>,
+    /// For a DELETE, UPDATE or MERGE, what became of rows.
+    pub changes: Option<RowChanges>,
     /// From the statement's start to the published version.
     pub elapsed: Duration,
 }
@@ -34,13 +36,46 @@ pub struct RestoredTo {
     pub relaid: bool,
 }
 
+/// Rows that a statement changed; those that it wrote anew as they were aren't among them.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RowChanges {
+    /// Rows that are gone.
+    pub deleted: u64,
+    /// Rows that have other values.
+    pub updated: u64,
+    /// Rows that are new.
+    pub inserted: u64,
+}
+
+impl RowChanges {
+    /// All of them.
+    pub fn total(&self) -> u64 {
+        self.deleted + self.updated + self.inserted
+    }
+
+    /// `updated 3 rows, inserted 1 row`.
+    fn said(&self) -> String {
+        let kinds =
+            [("updated", self.updated), ("deleted", self.deleted), ("inserted", self.inserted)];
+        let said: Vec<String> = kinds
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(word, count)| format!("{word} {}", rows(count)))
+            .collect();
+        match said.is_empty() {
+            true => rows(0),
+            false => said.join(", "),
+        }
+    }
+}
+
 /// Partitions that are spelled out in the commit line; beyond, they are counted.
 const NAMED_PARTITIONS: usize = 3;
 
 impl WriteReport {
-    /// Rows that the write added.
+    /// Rows that the write added; of a DELETE, UPDATE or MERGE, those that it changed.
     pub fn rows(&self) -> u64 {
-        self.committed.rows_added
+        self.changes.map_or(self.committed.rows_added, |changes| changes.total())
     }
 
     /// The one line at the prompt:
@@ -52,7 +87,9 @@ impl WriteReport {
     /// The same line without the time.
     pub fn untimed_line(&self) -> String {
         let done = &self.committed;
-        let mut parts = vec![self.what()];
+        let mut parts = Vec::new();
+        parts.extend(self.changes.filter(|_| !done.replayed).map(|changes| changes.said()));
+        parts.push(self.what());
         if done.untouched > 0 {
             parts.push(format!("{} untouched", thousands(done.untouched as u64)));
         }
@@ -186,7 +223,10 @@ impl WriteReport {
             "taken_back": self.restored.as_ref().map(|to| &to.undone.taken_back),
             "brought_back": self.restored.as_ref().map(|to| &to.undone.brought_back),
             "replayed": done.replayed,
-            "count": done.rows_added,
+            "count": self.rows(),
+            "rows_deleted": self.changes.map(|changes| changes.deleted),
+            "rows_updated": self.changes.map(|changes| changes.updated),
+            "rows_inserted": self.changes.map(|changes| changes.inserted),
             "rows_removed": done.rows_removed,
             "partitions": partitions,
             "untouched": done.untouched,
@@ -274,6 +314,7 @@ mod tests {
             partition_columns: vec![PartitionColumn::new("pickup_month", PartitionType::Text)],
             token: None,
             restored: None,
+            changes: None,
             elapsed: Duration::from_millis(420),
         }
     }
@@ -348,6 +389,26 @@ mod tests {
             "version 5: version 3 restored, no partition changed, took back steps 1, 2 of a run 2, \
              b run 1, brought back a run 1"
         );
+    }
+
+    #[test]
+    fn changed_rows_are_told_from_rows_written_anew() {
+        let done = Committed {
+            version: 7,
+            partitions: vec![change("2024-02", 10, 9)],
+            rows_added: 9,
+            rows_removed: 10,
+            ..Committed::default()
+        };
+        let mut report = report(done);
+        report.changes = Some(RowChanges { deleted: 2, updated: 3, inserted: 1 });
+        assert_eq!(report.rows(), 6);
+        assert_eq!(
+            report.untimed_line(),
+            "version 7: updated 3 rows, deleted 2 rows, inserted 1 row, replaced 1 partition \
+             (pickup_month=2024-02: 10 -> 9 rows)"
+        );
+        assert_eq!(RowChanges::default().said(), "0 rows");
     }
 
     #[test]

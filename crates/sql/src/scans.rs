@@ -162,13 +162,33 @@ fn real_path(shown: &str) -> PathBuf {
 /// else has written to, whenever and however often the table was opened. A version of the past is
 /// a table of its own.
 pub(crate) fn with_new_logs(plan: LogicalPlan) -> Result<LogicalPlan> {
-    let mut logs: HashMap<(PathBuf, Option<u64>), ReadLog> = HashMap::new();
+    with_logs(plan, &mut ReadLogs::default())
+}
+
+/// What the plans of one statement read, by table.
+#[derive(Debug, Default)]
+pub(crate) struct ReadLogs(HashMap<(PathBuf, Option<u64>), ReadLog>);
+
+impl ReadLogs {
+    /// All of them.
+    pub fn all(&self) -> Vec<ReadLog> {
+        self.0.values().cloned().collect()
+    }
+
+    /// Whether a table was seen at different versions.
+    pub fn is_torn(&self) -> bool {
+        self.0.values().any(ReadLog::is_torn)
+    }
+}
+
+/// The plan as one of several of a statement, which share a read log for each table.
+pub(crate) fn with_logs(plan: LogicalPlan, logs: &mut ReadLogs) -> Result<LogicalPlan> {
     let plan = plan.transform_up_with_subqueries(|node| {
         let table = table_of(&node);
         Ok(match (node, table) {
             (LogicalPlan::TableScan(mut scan), Some(table)) => {
                 let past = table.version().filter(|_| table.is_past());
-                let log = logs.entry((real_path(&table.location().display()), past)).or_default();
+                let log = logs.0.entry((real_path(&table.location().display()), past)).or_default();
                 scan.source = provider_as_source(Arc::new(table.with_log(log.clone())));
                 Transformed::yes(LogicalPlan::TableScan(scan))
             }
@@ -179,7 +199,7 @@ pub(crate) fn with_new_logs(plan: LogicalPlan) -> Result<LogicalPlan> {
 }
 
 /// The table of ours that a node scans.
-fn table_of(node: &LogicalPlan) -> Option<PartwiseTable> {
+pub(crate) fn table_of(node: &LogicalPlan) -> Option<PartwiseTable> {
     let LogicalPlan::TableScan(scan) = node else { return None };
     let provider = source_as_provider(&scan.source).ok()?;
     provider.as_ref().downcast_ref::<PartwiseTable>().cloned()

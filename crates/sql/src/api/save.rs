@@ -132,6 +132,7 @@ impl PartitionedWrite {
             partition_columns: vec![],
             token: Some(token),
             restored: None,
+            changes: None,
             elapsed: started.elapsed(),
         };
         report.try_into()

@@ -17,6 +17,7 @@ pub(crate) mod order;
 mod pack;
 pub(crate) mod partitions;
 pub(crate) mod query;
+pub(crate) mod rewrite;
 pub(crate) mod scope;
 pub(crate) mod spec;
 pub(crate) mod target;

@@ -9,14 +9,17 @@ use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::{Result as DFResult, TableReference};
 use datafusion::datasource::{TableType, provider_as_source};
 use datafusion::error::DataFusionError;
+use datafusion::execution::memory_pool::MemoryReservation;
 use datafusion::logical_expr::dml::{DmlStatement, InsertOp};
 use datafusion::logical_expr::{Expr, LogicalPlan, WriteOp};
 use datafusion::physical_plan::ExecutionPlan;
-use partwise_commit::{PartitionColumn, Table, TableSchema, Token};
+use partwise_commit::{Committed, PartitionColumn, Table, TableSchema, Token};
 use partwise_table::write::plan_write;
 use partwise_table::write::spec::{Outcome, WriteSpec};
 
 use super::order::Ordered;
+use super::rewrite::{Tally, TallyExec};
+use crate::report::RowChanges;
 use crate::{Result, scans};
 
 /// A statement that writes, planned: running the plan does it.
@@ -34,6 +37,22 @@ pub(crate) struct PlannedWrite {
     pub partition_columns: Vec<PartitionColumn>,
     /// The token the write carries.
     pub token: Option<Token>,
+    /// How its rows are counted.
+    pub counting: Counting,
+    /// Memory that the plan's rows take, accounted for until it is dropped.
+    #[expect(dead_code, reason = "it is held, not read")]
+    pub held: Vec<Arc<MemoryReservation>>,
+}
+
+/// Which rows a statement says that it wrote.
+#[derive(Debug, Clone)]
+pub(crate) enum Counting {
+    /// Those that the commit added.
+    Added,
+    /// Those that are gone: the partitions hold no others than before.
+    Gone,
+    /// Those whose last column says that something became of them.
+    Tallied(Tally),
 }
 
 impl PlannedWrite {
@@ -51,26 +70,67 @@ impl PlannedWrite {
         spec.reads = scans::files_read(&plan, table.location())?;
         spec.logs = scans::tables_of(&plan)?.iter().map(|table| table.reads().clone()).collect();
         spec.order = rows.order;
+        Ok(Self::of(target, table, schema, spec, plan, Counting::Added))
+    }
+
+    /// Puts a write on top of rows of the table, with what was read for them known.
+    pub fn of(
+        target: &TableReference,
+        table: Table,
+        schema: TableSchema,
+        spec: WriteSpec,
+        plan: LogicalPlan,
+        counting: Counting,
+    ) -> Self {
         let outcome = spec.outcome.clone();
         let token = spec.token.clone();
         let partition_columns = schema.partition_columns().to_vec();
         let overwrite = !matches!(spec.operation, partwise_commit::Operation::Append);
         let op = if overwrite { InsertOp::Overwrite } else { InsertOp::Append };
-        let provider = WriteTarget { table: table.clone(), schema, spec };
+        let tally = match &counting {
+            Counting::Tallied(tally) => Some(tally.clone()),
+            Counting::Added | Counting::Gone => None,
+        };
+        let provider = WriteTarget { table: table.clone(), schema, spec, tally };
         let dml = DmlStatement::new(
             target.clone(),
             provider_as_source(Arc::new(provider)),
             WriteOp::Insert(op),
             Arc::new(plan),
         );
-        Ok(Self {
+        Self {
             plan: LogicalPlan::Dml(dml),
             outcome,
             target: target.table().to_owned(),
             table,
             partition_columns,
             token,
-        })
+            counting,
+            held: vec![],
+        }
+    }
+
+    /// Whether rows that are there are changed.
+    pub fn is_rewrite(&self) -> bool {
+        !matches!(self.counting, Counting::Added)
+    }
+
+    /// What became of rows; none where they were added.
+    pub fn changes(&self, committed: &Committed) -> Option<RowChanges> {
+        match &self.counting {
+            Counting::Added => None,
+            _ if committed.replayed => Some(RowChanges::default()),
+            Counting::Gone => {
+                let deleted = committed.rows_removed.saturating_sub(committed.rows_added);
+                Some(RowChanges { deleted, ..RowChanges::default() })
+            }
+            Counting::Tallied(tally) => Some(tally.changes()),
+        }
+    }
+
+    /// The rows that the statement says it wrote.
+    pub fn count(&self, committed: &Committed) -> u64 {
+        self.changes(committed).map_or(committed.rows_added, |changes| changes.total())
     }
 }
 
@@ -80,6 +140,7 @@ struct WriteTarget {
     table: Table,
     schema: TableSchema,
     spec: WriteSpec,
+    tally: Option<Tally>,
 }
 
 #[async_trait]
@@ -116,6 +177,10 @@ impl TableProvider for WriteTarget {
         input: Arc<dyn ExecutionPlan>,
         _op: InsertOp,
     ) -> DFResult<Arc<dyn ExecutionPlan>> {
+        let input = match &self.tally {
+            Some(tally) => Arc::new(TallyExec::try_new(input, tally.clone())?),
+            None => input,
+        };
         plan_write(state, input, self.table.clone(), self.schema.clone(), self.spec.clone())
     }
 }

@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::array::{RecordBatch, UInt64Array};
+use datafusion::arrow::array::{ArrayRef, RecordBatch, UInt64Array};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::Result as DFResult;
@@ -29,7 +29,10 @@ use datafusion::physical_plan::{
 };
 
 use super::ddl::Registration;
-use super::{Planned, creates_if_missing, execute, is_made, plan_named, run_write, state_of};
+use super::{
+    CONFLICT_RETRIES, Planned, creates_if_missing, execute, is_made, plan_named, run_write,
+    state_of,
+};
 use crate::execution::Execution;
 use crate::plan::PlannedWrite;
 use crate::statement::Statement;
@@ -41,8 +44,15 @@ pub(crate) async fn frame(
     statement: Statement,
     sql: &str,
 ) -> Result<DataFrame> {
-    let state = state_of(context, sql);
-    match plan_named(context, &state, &statement, sql).await? {
+    let mut tries = 0;
+    let (state, planned) = loop {
+        let state = state_of(context, sql);
+        match plan_named(context, &state, &statement, sql).await {
+            Err(e) if e.kind() == ErrorKind::Conflict && tries < CONFLICT_RETRIES => tries += 1,
+            planned => break (state, planned?),
+        }
+    };
+    match planned {
         Planned::Write(write, then) => {
             let sql = sql.to_owned();
             let run = Run { context: context.clone(), statement, sql, write: *write, then };
@@ -56,8 +66,17 @@ pub(crate) async fn frame(
             token::count_needless(&state, &location.display())?;
             Ok(context.session().read_empty()?)
         }
+        Planned::Wrote(report) if report.changes.is_some() => {
+            Ok(context.session().read_batch(counted(report.rows())?)?)
+        }
         Planned::Wrote(_) | Planned::Done(_) => Ok(context.session().read_empty()?),
     }
+}
+
+/// What a write gives: the number of its rows.
+fn counted(rows: u64) -> Result<RecordBatch> {
+    let count: ArrayRef = Arc::new(UInt64Array::from(vec![rows]));
+    Ok(RecordBatch::try_from_iter([("count", count)])?)
 }
 
 /// A statement that writes, planned once.
@@ -90,7 +109,7 @@ impl Run {
                 if let Some(then) = &self.then {
                     then.register(&self.context).await?;
                 }
-                return Ok(committed.rows_added);
+                return Ok(self.write.count(&committed));
             }
             Err(error) => error,
         };

@@ -16,10 +16,10 @@ use crate::execution::{Execution, Rows, ScanSummary};
 use crate::plan::PlannedWrite;
 use crate::plan::optimize::Optimized;
 use crate::progress::Running;
-use crate::report::WriteReport;
+use crate::report::{RowChanges, WriteReport};
 use crate::script::without_preview;
 use crate::session::with_extension;
-use crate::statement::{Explain, Insert, Optimize, Statement};
+use crate::statement::{Explain, Insert, Optimize, Rewrite, Statement};
 use crate::token::{self, StatementText};
 use crate::{
     Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, lookup, missing,
@@ -171,7 +171,8 @@ async fn plan_statement(
             lookup::table(state, &lookup::reference(&needless.table.to_string())).await?;
             Ok(Planned::Done(Some(format!("nothing to do: {}", needless.why))))
         }
-        Statement::Preview(insert) => Ok(Planned::Batch(preview::preview(state, insert).await?)),
+        Statement::Rewrite(rewrite) => plan_rewrite(state, rewrite).await,
+        Statement::Preview(change) => Ok(Planned::Batch(preview::preview(state, change).await?)),
         Statement::Restore(restore) => {
             Ok(Planned::Wrote(Box::new(restore::restore(state, restore, Instant::now()).await?)))
         }
@@ -223,6 +224,27 @@ async fn plan_optimize(state: &SessionState, optimize: &Optimize) -> Result<Plan
     })
 }
 
+/// A statement that changes no row is done: there is nothing to commit, unless it has to be known
+/// that a job's run has had it.
+async fn plan_rewrite(state: &SessionState, rewrite: &Rewrite) -> Result<Planned> {
+    let started = Instant::now();
+    let planned = plan::rewrite::plan(state, rewrite, None).await?;
+    let write = planned.write;
+    if !planned.is_nothing || write.token.is_some() {
+        return Ok(Planned::Write(Box::new(write), None));
+    }
+    let committed = Committed { version: planned.version, ..Committed::default() };
+    Ok(Planned::Wrote(Box::new(WriteReport {
+        target: write.target,
+        committed,
+        partition_columns: write.partition_columns,
+        token: None,
+        restored: None,
+        changes: Some(RowChanges::default()),
+        elapsed: started.elapsed(),
+    })))
+}
+
 /// How to make a table of ours; of a view DataFusion knows.
 async fn show_create(
     context: &PartwiseContext,
@@ -253,7 +275,13 @@ async fn plan_explain(
 ) -> Result<Planned> {
     explain::check(&explained.statement)?;
     let state = explain::counting(state);
-    let inner = Box::pin(plan_statement(context, &state, &explained.statement, sql)).await?;
+    let inner = match &explained.statement {
+        Statement::Rewrite(rewrite) => {
+            let planned = plan::rewrite::plan(&state, rewrite, None).await?;
+            Planned::Write(Box::new(planned.write), None)
+        }
+        statement => Box::pin(plan_statement(context, &state, statement, sql)).await?,
+    };
     let mut notes = Vec::new();
     let plan = match inner {
         Planned::Write(write, _) => write.plan,
@@ -340,7 +368,7 @@ async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Executio
 }
 
 /// A commit came in between two scans of one statement; it is planned again.
-fn torn() -> Error {
+pub(crate) fn torn() -> Error {
     Error::new(
         ErrorKind::Conflict,
         "a commit was published while the statement was planned, each time it was tried: run it \
@@ -357,6 +385,7 @@ pub(crate) async fn write_now(
     let plan = state.create_physical_plan(&write.plan).await?;
     let committed = run_write(plan, state.task_ctx(), &write).await?;
     Ok(WriteReport {
+        changes: write.changes(&committed),
         target: write.target,
         committed,
         partition_columns: write.partition_columns,
@@ -383,8 +412,22 @@ async fn run_write(
     }
     let running = task.session_config().get_extension::<Running>();
     let _shown = running.map(|running| running.show(&plan));
-    collect(plan, task).await?;
+    collect(plan, task).await.map_err(|error| meant(write, error.into()))?;
     write.outcome.get().ok_or_else(|| {
         Error::new(ErrorKind::Internal, "the write ended without saying what it committed")
     })
+}
+
+/// Rows outside of what a statement found to change came in after it had looked: it looks again.
+fn meant(write: &PlannedWrite, error: Error) -> Error {
+    match write.is_rewrite() && error.kind() == ErrorKind::Refused {
+        true => Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "{} changed while the statement ran, each time it was tried: run it again ({error})",
+                write.target
+            ),
+        ),
+        false => error,
+    }
 }

@@ -1,4 +1,4 @@
-//! `PREVIEW INSERT ..`: what the statement would do, as rows, one per partition.
+//! `PREVIEW` of a statement that writes: what it would do, as rows, one per partition.
 
 use std::sync::Arc;
 
@@ -11,22 +11,35 @@ use partwise_table::write::Told;
 
 use super::torn;
 use crate::plan::PlannedWrite;
-use crate::statement::Insert;
+use crate::statement::{Insert, Previewed};
 use crate::{Error, ErrorKind, Result, functions, lookup, plan, scans};
 
-/// Runs an INSERT up to its commit and says what that would do.
+/// Runs a statement up to its commit and says what that would do.
 ///
 /// # Errors
 /// Whatever stops the query; what the guard or the scope would say is in the rows.
-pub async fn preview(state: &SessionState, insert: &Insert) -> Result<RecordBatch> {
+pub async fn preview(state: &SessionState, change: &Previewed) -> Result<RecordBatch> {
+    let told = Told::default();
+    let write = match change {
+        Previewed::Insert(insert) => plan_insert(state, insert, told.clone()).await?,
+        Previewed::Rewrite(rewrite) => {
+            plan::rewrite::plan(state, rewrite, Some(told.clone())).await?.write
+        }
+    };
+    run(state, &write).await?;
+    rows(&write.partition_columns, &told.get().ok_or_else(silent)?)
+}
+
+async fn plan_insert(
+    state: &SessionState,
+    insert: &Insert,
+    told: Told<Preview>,
+) -> Result<PlannedWrite> {
     let name = lookup::reference(&insert.table.to_string());
     let provider = lookup::table(state, &name).await?;
     let table = lookup::ours(&insert.table, &provider)?;
-    let told = Told::default();
-    let write = plan::insert::plan(state, insert, &name, table, Some(told.clone())).await?;
-    let write = write.ok_or_else(silent)?;
-    run(state, &write).await?;
-    rows(&write.partition_columns, &told.get().ok_or_else(silent)?)
+    let write = plan::insert::plan(state, insert, &name, table, Some(told)).await?;
+    write.ok_or_else(silent)
 }
 
 fn silent() -> Error {

@@ -48,6 +48,7 @@ pub async fn restore(
         partition_columns: columns,
         token: None,
         restored: Some(RestoredTo { version, undone: done.undone, relaid }),
+        changes: None,
         elapsed: started.elapsed(),
     })
 }

@@ -38,12 +38,9 @@ pub enum PartitionItem {
     Predicate(Expr),
 }
 
-/// Parses an INSERT; none if the text is a `WITH` in front of something else.
-pub fn parse(p: &mut Parser<'_>) -> Result<Option<Insert>, ParserError> {
-    let with = parse_with(p)?;
-    if !p.parse_keyword(Keyword::INSERT) {
-        return Ok(None);
-    }
+/// Parses an INSERT, what stands in front of it given.
+pub fn parse(p: &mut Parser<'_>, with: Option<With>) -> Result<Insert, ParserError> {
+    p.expect_keyword(Keyword::INSERT)?;
     let overwrite = match p.parse_one_of_keywords(&[Keyword::INTO, Keyword::OVERWRITE]) {
         Some(Keyword::OVERWRITE) => {
             let _ = p.parse_keyword(Keyword::INTO);
@@ -72,10 +69,11 @@ pub fn parse(p: &mut Parser<'_>) -> Result<Option<Insert>, ParserError> {
     };
     let mut query = p.parse_query()?;
     merge_with(&mut query, with);
-    Ok(Some(Insert { table, overwrite, partition, if_not_exists, columns, by_name, query }))
+    Ok(Insert { table, overwrite, partition, if_not_exists, columns, by_name, query })
 }
 
-fn parse_with(p: &mut Parser<'_>) -> Result<Option<With>, ParserError> {
+/// `WITH ..` in front of a statement; none without one.
+pub fn parse_with(p: &mut Parser<'_>) -> Result<Option<With>, ParserError> {
     if !p.parse_keyword(Keyword::WITH) {
         return Ok(None);
     }

@@ -6,21 +6,28 @@
 
 mod alter;
 mod create;
+mod delete;
 mod insert;
+mod merge;
 mod needless;
 mod optimize;
 mod refused;
 mod restore;
+pub(crate) mod target;
 mod truncate;
+mod update;
 mod vacuum;
 
 pub use alter::{Alter, AlterAction};
 pub use create::CreateTable;
+pub use delete::Delete;
 pub use insert::{Insert, PartitionItem};
+pub use merge::{Action, Clause, Matching, Merge};
 pub use needless::Needless;
 pub use optimize::Optimize;
 pub use restore::{Restore, RestorePoint};
 pub use truncate::Truncate;
+pub use update::Update;
 pub use vacuum::Vacuum;
 
 use datafusion::sql::parser::{
@@ -55,8 +62,10 @@ pub enum Statement {
     ShowCreate(ObjectName),
     /// `MSCK REPAIR TABLE t` and its like: nothing to do.
     Needless(Needless),
-    /// `PREVIEW INSERT ..`.
-    Preview(Box<Insert>),
+    /// `DELETE`, `UPDATE` and `MERGE`.
+    Rewrite(Box<Rewrite>),
+    /// `PREVIEW` of a statement that writes.
+    Preview(Box<Previewed>),
     /// `RESTORE TABLE t TO VERSION n`.
     Restore(Restore),
     /// `ALTER TABLE t ..`.
@@ -77,6 +86,26 @@ pub enum Statement {
     Reset(String),
     /// Everything else: DataFusion's.
     DataFusion(Box<DFStatement>),
+}
+
+/// A statement that changes rows that are there.
+#[derive(Debug, Clone)]
+pub enum Rewrite {
+    /// `DELETE FROM t`.
+    Delete(Delete),
+    /// `UPDATE t SET`.
+    Update(Update),
+    /// `MERGE INTO t`.
+    Merge(Merge),
+}
+
+/// What `PREVIEW` goes with.
+#[derive(Debug, Clone)]
+pub enum Previewed {
+    /// `PREVIEW INSERT ..`.
+    Insert(Insert),
+    /// `PREVIEW DELETE ..`, `UPDATE ..`, `MERGE ..`.
+    Rewrite(Rewrite),
 }
 
 /// `EXPLAIN [ANALYZE] [VERBOSE] [FORMAT f]` around a statement of ours.
@@ -112,9 +141,14 @@ pub fn parse(sql: &str) -> Result<Statement> {
 fn parse_ours(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
     let statement = match p.peek_token_ref().token.clone() {
         Token::Word(word) => match word.keyword {
-            Keyword::INSERT | Keyword::WITH => {
-                insert::parse(p)?.map(|i| Statement::Insert(Box::new(i)))
-            }
+            Keyword::INSERT
+            | Keyword::WITH
+            | Keyword::DELETE
+            | Keyword::UPDATE
+            | Keyword::MERGE => parse_change(p)?.map(|change| match change {
+                Previewed::Insert(insert) => Statement::Insert(Box::new(insert)),
+                Previewed::Rewrite(rewrite) => Statement::Rewrite(Box::new(rewrite)),
+            }),
             Keyword::CREATE => create::parse(p)?.map(|c| Statement::CreateTable(Box::new(c))),
             Keyword::SHOW => parse_show(p)?,
             Keyword::EXPLAIN => parse_explain(p)?,
@@ -137,6 +171,22 @@ fn parse_ours(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
         p.expect_token(&Token::EOF)?;
     }
     Ok(statement)
+}
+
+/// A statement that writes rows, behind a `WITH` or without; none if the text is a query.
+fn parse_change(p: &mut Parser<'_>) -> Result<Option<Previewed>, ParserError> {
+    let with = insert::parse_with(p)?;
+    let keyword = match &p.peek_token_ref().token {
+        Token::Word(word) => word.keyword,
+        _ => return Ok(None),
+    };
+    Ok(match keyword {
+        Keyword::INSERT => Some(Previewed::Insert(insert::parse(p, with)?)),
+        Keyword::DELETE => Some(Previewed::Rewrite(Rewrite::Delete(delete::parse(p, with)?))),
+        Keyword::UPDATE => Some(Previewed::Rewrite(Rewrite::Update(update::parse(p, with)?))),
+        Keyword::MERGE => Some(Previewed::Rewrite(Rewrite::Merge(merge::parse(p, with)?))),
+        _ => None,
+    })
 }
 
 fn parse_show(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
@@ -168,9 +218,12 @@ fn parse_history(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
 
 fn parse_preview(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
     p.next_token();
-    match insert::parse(p)? {
-        Some(insert) => Ok(Some(Statement::Preview(Box::new(insert)))),
-        None => p.expected_ref("INSERT after PREVIEW", p.peek_token_ref()),
+    match parse_change(p)? {
+        Some(change) => Ok(Some(Statement::Preview(Box::new(change)))),
+        None => {
+            let expected = "INSERT, DELETE, UPDATE or MERGE after PREVIEW";
+            p.expected_ref(expected, p.peek_token_ref())
+        }
     }
 }
 
@@ -290,6 +343,14 @@ mod tests {
             ("DESCRIBE HISTORY t", "Show"),
             ("DESCRIBE history", "DataFusion"),
             ("PREVIEW INSERT OVERWRITE t SELECT 1", "Preview"),
+            ("PREVIEW DELETE FROM t", "Preview"),
+            ("delete from t as a where a.v = 1;", "Rewrite"),
+            (
+                "WITH w AS (SELECT 1 AS v) UPDATE t SET v = 2 WHERE v IN (SELECT v FROM w)",
+                "Rewrite",
+            ),
+            ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "Rewrite"),
+            ("EXPLAIN DELETE FROM t USING s WHERE t.a = s.a", "Explain"),
             ("RESTORE TABLE t TO VERSION 3", "Restore"),
             ("OPTIMIZE t WHERE p = 1", "Optimize"),
             ("OPTIMIZE TABLE t;", "Optimize"),
@@ -317,7 +378,6 @@ mod tests {
         for (sql, word) in [
             ("INSERT OVERWRITE DIRECTORY 'd' USING parquet SELECT 1", "COPY (SELECT ..) TO 'd'"),
             ("INSERT OVERWRITE LOCAL DIRECTORY 'd' SELECT 1", "LOCAL DIRECTORY"),
-            ("MERGE INTO t USING s ON t.a = s.a WHEN MATCHED THEN DELETE", "MERGE"),
         ] {
             let error = parse(sql).unwrap_err();
             assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{sql}");

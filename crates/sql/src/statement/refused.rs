@@ -5,10 +5,7 @@ use super::needless::begins_with;
 use crate::{Error, Result};
 
 /// Statements that this version doesn't have, by their first words, and what does the job today.
-const REFUSED: [(&[&str], &str); 4] = [
-    (&["DELETE"], "INSERT OVERWRITE the partition with the rows that stay"),
-    (&["UPDATE"], "INSERT OVERWRITE the partition with the rows as they should be"),
-    (&["MERGE"], "INSERT OVERWRITE the partition with the merged rows"),
+const REFUSED: [(&[&str], &str); 1] = [
     (&["CREATE", "STREAM"], "run the statement on a schedule"),
 ];
 

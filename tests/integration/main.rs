@@ -7,6 +7,7 @@ mod bucket;
 mod care;
 mod crash;
 mod definitions;
+mod dml;
 mod docs;
 mod failures;
 mod faults;

@@ -3,6 +3,7 @@
 pub mod commits;
 pub mod job;
 pub mod pair;
+pub mod postgres;
 pub mod process;
 pub mod python;
 pub mod session;

@@ -45,6 +45,14 @@ impl Session {
         })
     }
 
+    /// Runs a statement that writes: the number of rows that it says it changed.
+    pub async fn count(&self, sql: &str) -> Result<u64> {
+        match self.0.execute(sql).await? {
+            Execution::Wrote(report) => Ok(report.rows()),
+            _ => panic!("{sql} writes"),
+        }
+    }
+
     /// Runs statements that must succeed, one after the other; the last one's result.
     pub async fn all(&self, statements: &[&str]) -> Gave {
         let mut gave = Gave::Rows(Vec::new());

@@ -5,9 +5,7 @@ use super::needless::begins_with;
 use crate::{Error, Result};
 
 /// Statements that this version doesn't have, by their first words, and what does the job today.
-const REFUSED: [(&[&str], &str); 1] = [
-    (&["CREATE", "STREAM"], "run the statement on a schedule"),
-];
+const REFUSED: [(&[&str], &str); 1] = [(&["CREATE", "STREAM"], "run the statement on a schedule")];
 
 /// Refuses what isn't there yet, naming it and the way on.
 pub fn check(parser: &mut Parser<'_>) -> Result<()> {

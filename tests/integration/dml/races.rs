@@ -1,0 +1,51 @@
+//! Statements that change rows while others do.
+
+use partwise::ErrorKind;
+
+use crate::support::Folder;
+use crate::support::session::Session;
+
+/// Runs a statement until nobody comes in between.
+async fn insist(session: &Session, statement: &str) {
+    loop {
+        match session.run(statement).await {
+            Ok(_) => return,
+            Err(error) if error.kind() == ErrorKind::Conflict => {}
+            Err(error) => panic!("{statement}: {error}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_change_is_lost_among_others_of_the_same_rows() {
+    let folder = Folder::new();
+    let session = Session::open(&folder).await;
+    session
+        .all(&[
+            "CREATE TABLE t (k INT, v INT, p STRING) USING parquet PARTITIONED BY (p)",
+            "INSERT INTO t VALUES (1, 0, 'a'), (2, 0, 'b'), (3, 0, 'b')",
+        ])
+        .await;
+    let statements = [
+        "UPDATE t SET v = v + 1 WHERE k < 3",
+        "MERGE INTO t USING (SELECT 3 AS k) AS s ON t.k = s.k WHEN MATCHED THEN UPDATE SET v = t.v + 1",
+        "INSERT INTO t VALUES (9, 0, 'b')",
+    ];
+    let writers: Vec<_> = statements
+        .map(|statement| {
+            let lake = folder.lake();
+            tokio::spawn(async move {
+                let session = Session::at(&lake).await;
+                for _ in 0..4 {
+                    insist(&session, statement).await;
+                }
+            })
+        })
+        .into_iter()
+        .collect();
+    for writer in writers {
+        writer.await.expect("a writer that ends");
+    }
+    let rows = session.rows("SELECT k, max(v), count(*) FROM t GROUP BY k ORDER BY k").await;
+    assert_eq!(rows, ["1|4|1", "2|4|1", "3|4|1", "9|0|4"]);
+}

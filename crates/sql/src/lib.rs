@@ -46,8 +46,9 @@ mod script;
 mod secrets;
 mod session;
 mod show;
-mod statement;
 mod token;
+
+use partwise_statement as statement;
 
 pub use api::{
     ChangedPartition, Commit, CommitOutcome, File, Overwrite, Partition, PartitionValues,

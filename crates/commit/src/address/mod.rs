@@ -5,11 +5,10 @@
 //!   environment, options --> Settings ------+
 //! ```
 
+#[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
 mod client;
-mod named;
 mod redact;
 mod settings;
-mod words;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,7 +103,22 @@ impl StoreAddress {
     /// `Invalid` for an option that isn't known or doesn't fit; `Unsupported` where this build has
     /// no such stores.
     pub fn open(&self, options: &BTreeMap<String, String>) -> Result<Arc<dyn TableStore>> {
-        client::open(self, options)
+        #[cfg(any(feature = "aws", feature = "azure", feature = "gcp"))]
+        return client::open(self, options);
+        #[cfg(not(any(feature = "aws", feature = "azure", feature = "gcp")))]
+        {
+            let _ = options;
+            Err(self.unreachable())
+        }
+    }
+
+    /// That this build has no client for it.
+    #[cfg_attr(all(feature = "aws", feature = "azure", feature = "gcp"), allow(dead_code))]
+    fn unreachable(&self) -> Error {
+        Error::unsupported(format!(
+            "{self}: this build can't reach such stores: build it with the feature {}",
+            self.protocol.feature()
+        ))
     }
 }
 

@@ -1,12 +1,9 @@
-//! The settings of a store's client: option names, and which of their values are secret.
-
-use std::collections::BTreeMap;
+//! The names of stores' options.
 
 use super::Protocol;
-use super::redact::is_secret;
 
 /// What the names of a store's options begin with, and whose they are.
-const FAMILIES: [(&str, Protocol); 7] = [
+pub(super) const FAMILIES: [(&str, Protocol); 7] = [
     ("aws.", Protocol::S3),
     ("s3.", Protocol::S3),
     ("gcp.", Protocol::Google),
@@ -22,36 +19,6 @@ pub fn is_store_option(name: &str) -> bool {
     FAMILIES.iter().any(|(family, _)| name.starts_with(family))
 }
 
-/// An option as a client's builder knows it: `aws.access_key_id` is `access_key_id`; none for
-/// one of another family.
-pub(super) fn key_of(protocol: Protocol, name: &str) -> Option<String> {
-    let name = name.to_ascii_lowercase();
-    let family = FAMILIES.iter().find(|(family, _)| name.starts_with(family));
-    match family {
-        Some((_, other)) if *other != protocol => None,
-        Some((family, _)) => Some(name[family.len()..].replace('.', "_")),
-        None => Some(name.replace('.', "_")),
-    }
-}
-
-/// The secret values among options and the environment, the longest first.
-pub(super) fn secrets(options: &BTreeMap<String, String>) -> Vec<String> {
-    let environment = std::env::vars_os().filter_map(|(name, value)| {
-        let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
-        let stores = ["AWS_", "AZURE_", "GOOGLE_"].iter().any(|prefix| name.starts_with(prefix));
-        stores.then_some((name, value))
-    });
-    let named = options.iter().map(|(name, value)| (name.clone(), value.clone()));
-    let mut secrets: Vec<String> = named
-        .chain(environment)
-        .filter(|(name, value)| is_secret(name) && !value.is_empty())
-        .map(|(_, value)| value)
-        .collect();
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets.dedup();
-    secrets
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,13 +31,5 @@ mod tests {
         for name in ["compression", "compression::a", "sort_by", "mode", "awsome"] {
             assert!(!is_store_option(name), "{name}");
         }
-    }
-
-    #[test]
-    fn an_option_of_another_family_is_none_of_this_store() {
-        assert_eq!(key_of(Protocol::S3, "aws.Access_Key_Id").as_deref(), Some("access_key_id"));
-        assert_eq!(key_of(Protocol::S3, "s3.endpoint.url").as_deref(), Some("endpoint_url"));
-        assert_eq!(key_of(Protocol::S3, "region").as_deref(), Some("region"));
-        assert_eq!(key_of(Protocol::S3, "azure.account_key"), None);
     }
 }

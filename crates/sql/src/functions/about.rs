@@ -12,29 +12,18 @@ use datafusion::datasource::TableType;
 use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
+use partwise_statement::About;
 use partwise_table::PartwiseTable;
 
 use super::{call, files, history, partitions};
 use crate::{Error, Result, lookup};
 
-/// What can be asked about a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum About {
-    /// One row per partition.
-    Partitions,
-    /// One row per data file.
-    Files,
-    /// One row per commit, the newest first.
-    History,
-}
-
-impl About {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Partitions => "partitions",
-            Self::Files => "files",
-            Self::History => "history",
-        }
+/// The function that tells of it.
+pub(super) fn name_of(about: About) -> &'static str {
+    match about {
+        About::Partitions => "partitions",
+        About::Files => "files",
+        About::History => "history",
     }
 }
 
@@ -44,7 +33,7 @@ pub(super) struct AboutFunction(pub About);
 
 impl TableFunctionImpl for AboutFunction {
     fn call_with_args(&self, args: TableFunctionArgs) -> DFResult<Arc<dyn TableProvider>> {
-        let function = self.0.name();
+        let function = name_of(self.0);
         let constants = call::constants(function, args.exprs())?;
         let [name] = constants[..] else { return Err(usage(function).into()) };
         let name = call::text(name).ok_or_else(|| usage(function))?;
@@ -96,7 +85,7 @@ impl AboutTable {
 
 impl fmt::Debug for AboutTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}({})", self.about.name(), self.table.location().display())
+        write!(f, "{}({})", name_of(self.about), self.table.location().display())
     }
 }
 

@@ -29,18 +29,19 @@ use datafusion::logical_expr::ScalarUDF;
 use partwise_table::PartwiseTable;
 
 use crate::Result;
-use about::AboutFunction;
-pub(crate) use about::{About, AboutTable};
+pub(crate) use about::AboutTable;
+use about::{AboutFunction, name_of};
 use at::AtFunction;
 pub(crate) use at::point_of;
 use parquet_metadata::ParquetMetadata;
+use partwise_statement::About;
 use to_char::ToChar;
 
 /// Makes the functions known to a session.
 pub(crate) fn register(session: &SessionContext) {
     for about in [About::Partitions, About::Files, About::History] {
         session.register_udtf(
-            about.name(),
+            name_of(about),
             Arc::new(AboutFunction(about)) as Arc<dyn TableFunctionImpl>,
         );
     }

@@ -8,7 +8,7 @@ use partwise_table::PartwiseTable;
 
 use super::helper::assigned;
 use crate::plan::assign::cast;
-use crate::statement::target::{Setting, Target};
+use crate::statement::{Setting, Target};
 use crate::{Error, Result, lookup, scans};
 
 /// A table that was found.

@@ -11,8 +11,8 @@ use super::tally::RowAction;
 use super::target::Found;
 use super::touched::Touched;
 use super::{Changed, is_volatile, merge, numbered, partitions_of};
+use crate::statement::Setting;
 use crate::statement::Update;
-use crate::statement::target::Setting;
 use crate::{Error, Result};
 
 /// The column that says whether the condition is true of a row.

@@ -14,8 +14,8 @@ use super::super::target::Found;
 use super::super::update::value_of;
 use super::{Source, refuse_in_join};
 use crate::report::counted;
-use crate::statement::target::{Setting, alone};
 use crate::statement::{Action, Clause, Matching, Merge, Update};
+use crate::statement::{Setting, alone};
 use crate::{Error, Result};
 
 /// What is done with rows that a condition is true of.

@@ -1,8 +1,8 @@
 //! `UPDATE t SET .. WHERE ..`.
 
-use datafusion::sql::sqlparser::ast::{Expr, TableWithJoins, With};
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::ast::{Expr, TableWithJoins, With};
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 
 use super::target::{Setting, Target, parse_settings, parse_where, refuse_returning};
 

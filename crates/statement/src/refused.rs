@@ -1,8 +1,8 @@
-use datafusion::sql::sqlparser::parser::Parser;
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion_sql::sqlparser::parser::Parser;
+use datafusion_sql::sqlparser::tokenizer::Token;
 
 use super::needless::begins_with;
-use crate::{Error, Result};
+use partwise_commit::{Error, Result};
 
 /// Statements that this version doesn't have, by their first words, and what does the job today.
 const REFUSED: [(&[&str], &str); 1] = [(&["CREATE", "STREAM"], "run the statement on a schedule")];

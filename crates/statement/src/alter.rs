@@ -1,7 +1,7 @@
-use datafusion::sql::sqlparser::ast::{ColumnDef, DataType, Ident, ObjectName};
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion_sql::sqlparser::ast::{ColumnDef, DataType, Ident, ObjectName};
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::Token;
 
 use super::create::{parse_option_text, parse_options};
 use super::insert::{PartitionItem, parse_partition};
@@ -23,21 +23,46 @@ pub struct Alter {
 #[derive(Debug, Clone)]
 pub enum AlterAction {
     /// `DROP [IF EXISTS] PARTITION (spec) [, PARTITION (spec)]`.
-    DropPartitions { specs: Vec<Vec<PartitionItem>>, if_exists: bool },
+    DropPartitions {
+        /// Each names partitions.
+        specs: Vec<Vec<PartitionItem>>,
+        /// Where it isn't there, that is fine.
+        if_exists: bool,
+    },
     /// `ADD COLUMN [IF NOT EXISTS] c TYPE`, `ADD COLUMNS (c TYPE, ..)`.
-    AddColumns { columns: Vec<ColumnDef>, if_not_exists: bool },
+    AddColumns {
+        /// Name and type of each.
+        columns: Vec<ColumnDef>,
+        /// Where it is there, that is fine.
+        if_not_exists: bool,
+    },
     /// `ALTER COLUMN c [SET DATA] TYPE t`.
-    SetType { column: Ident, data_type: DataType },
+    SetType {
+        /// Its name.
+        column: Ident,
+        /// The type it is to have.
+        data_type: DataType,
+    },
     /// `SET TBLPROPERTIES ('name' = 'value', ..)`.
     SetProperties(Vec<(String, String)>),
     /// `UNSET TBLPROPERTIES [IF EXISTS] ('name', ..)`.
-    UnsetProperties { names: Vec<String>, if_exists: bool },
+    UnsetProperties {
+        /// The properties.
+        names: Vec<String>,
+        /// Where it isn't there, that is fine.
+        if_exists: bool,
+    },
     /// `RENAME TO u`.
     RenameTo(ObjectName),
     /// `RECOVER PARTITIONS`, which a listing makes needless.
     Recover,
     /// What a table can't, by its words, and what to do instead.
-    Refused { words: String, instead: &'static str },
+    Refused {
+        /// The statement's first words.
+        words: String,
+        /// What does the job.
+        instead: &'static str,
+    },
 }
 
 /// What a table can't, by the words of its action.
@@ -180,8 +205,8 @@ fn parse_properties(p: &mut Parser<'_>) -> Result<AlterAction, ParserError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Statement, parse};
     use super::*;
+    use crate::{Statement, parse};
 
     fn action(sql: &str) -> AlterAction {
         match parse(sql).unwrap() {

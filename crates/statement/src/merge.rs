@@ -1,9 +1,9 @@
 //! `MERGE INTO t USING s ON .. WHEN ..`.
 
-use datafusion::sql::sqlparser::ast::{Expr, Ident, TableFactor, With};
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion_sql::sqlparser::ast::{Expr, Ident, TableFactor, With};
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{IsOptional, Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::Token;
 
 use super::is_word;
 use super::target::{Setting, Target, or_default, parse_settings, parse_star, refuse_returning};

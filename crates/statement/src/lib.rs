@@ -3,6 +3,21 @@
 //! DataFusion's dialect has no `CREATE TABLE .. USING`, no `PARTITION (..)` with mixed specs, no
 //! `WITH .. INSERT`. What starts like one of ours is parsed here with sqlparser's own parts
 //! (tokens, identifiers, expressions, queries); everything else goes to DataFusion as it is.
+//!
+//! ```text
+//!   text --tokens--> refused? --> ours?        --> Statement::Insert, ..
+//!                                 DataFusion's --> Statement::DataFusion
+//! ```
+//!
+//! ```
+//! use partwise_statement::{Statement, parse};
+//!
+//! let read = parse("INSERT OVERWRITE t PARTITION (dt = 'd1', hr) SELECT 1, 2")?;
+//! assert!(matches!(read, Statement::Insert(insert) if insert.overwrite));
+//! # Ok::<(), partwise_commit::Error>(())
+//! ```
+
+#![deny(missing_docs)]
 
 mod alter;
 mod create;
@@ -13,7 +28,7 @@ mod needless;
 mod optimize;
 mod refused;
 mod restore;
-pub(crate) mod target;
+mod target;
 mod truncate;
 mod update;
 mod vacuum;
@@ -26,22 +41,34 @@ pub use merge::{Action, Clause, Matching, Merge};
 pub use needless::Needless;
 pub use optimize::Optimize;
 pub use restore::{Restore, RestorePoint};
+pub use target::{Setting, Target, alone};
 pub use truncate::Truncate;
 pub use update::Update;
 pub use vacuum::Vacuum;
 
-use datafusion::sql::parser::{
+use datafusion_common::DataFusionError;
+use datafusion_sql::parser::{
     CopyToStatement, CreateExternalTable, DFParserBuilder, ExplainStatement, ResetStatement,
     Statement as DFStatement,
 };
-use datafusion::sql::sqlparser::ast::{ObjectName, ObjectType, Set, Statement as SQLStatement};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
+use datafusion_sql::sqlparser::ast::{ObjectName, ObjectType, Set, Statement as SQLStatement};
+use datafusion_sql::sqlparser::dialect::GenericDialect;
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::{Token, Tokenizer};
 
-use crate::functions::About;
-use crate::{Error, Result};
+use partwise_commit::{Error, Result};
+
+/// What can be asked about a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About {
+    /// One row per partition.
+    Partitions,
+    /// One row per data file.
+    Files,
+    /// One row per commit, the newest first.
+    History,
+}
 
 /// A statement, sorted by who plans it.
 #[derive(Debug, Clone)]
@@ -55,7 +82,14 @@ pub enum Statement {
     /// `COPY .. TO`: ours for Parquet directories, else DataFusion's.
     Copy(Box<CopyToStatement>),
     /// `DROP TABLE [IF EXISTS] t [PURGE]`.
-    DropTable { name: ObjectName, if_exists: bool, purge: bool },
+    DropTable {
+        /// Its name.
+        name: ObjectName,
+        /// Where it isn't there, that is fine.
+        if_exists: bool,
+        /// Its files are to be deleted.
+        purge: bool,
+    },
     /// `SHOW PARTITIONS t`, `DESCRIBE HISTORY t`.
     Show(About, ObjectName),
     /// `SHOW CREATE TABLE t`.
@@ -81,7 +115,12 @@ pub enum Statement {
     /// `EXPLAIN` around a statement of ours.
     Explain(Box<Explain>),
     /// `SET name = value`, for names that other systems use.
-    SetForeign { name: String, value: String },
+    SetForeign {
+        /// Its name.
+        name: String,
+        /// What it is set to.
+        value: String,
+    },
     /// `RESET name`, for names that DataFusion doesn't reset.
     Reset(String),
     /// Everything else: DataFusion's.
@@ -247,7 +286,8 @@ fn is_word(p: &Parser<'_>, word: &str) -> bool {
 }
 
 fn parse_datafusion(sql: &str) -> Result<Statement> {
-    let mut statements = DFParserBuilder::new(sql).build()?.parse_statements()?;
+    let parsed = DFParserBuilder::new(sql).build().and_then(|mut parser| parser.parse_statements());
+    let mut statements = parsed.map_err(unread)?;
     let one = statements.pop_front().ok_or_else(|| Error::invalid("an empty statement"))?;
     if !statements.is_empty() {
         return Err(Error::invalid("more than one statement: split them at the semicolons"));
@@ -307,11 +347,21 @@ fn is_foreign(name: &str) -> bool {
 }
 
 /// A parser's error in the words of an [`Error`].
-pub(crate) fn syntax(error: ParserError) -> Error {
+pub fn syntax(error: ParserError) -> Error {
     Error::invalid(match error {
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => text,
         ParserError::RecursionLimitExceeded => "the statement is nested too deeply".to_owned(),
     })
+}
+
+/// What DataFusion's parser can't read.
+fn unread(error: DataFusionError) -> Error {
+    match error {
+        DataFusionError::SQL(error, _) => syntax(*error),
+        DataFusionError::Diagnostic(_, inner) => unread(*inner),
+        DataFusionError::NotImplemented(text) => Error::unsupported(text),
+        other => Error::invalid(other.strip_backtrace()),
+    }
 }
 
 #[cfg(test)]
@@ -380,7 +430,7 @@ mod tests {
             ("INSERT OVERWRITE LOCAL DIRECTORY 'd' SELECT 1", "LOCAL DIRECTORY"),
         ] {
             let error = parse(sql).unwrap_err();
-            assert_eq!(error.kind(), crate::ErrorKind::Unsupported, "{sql}");
+            assert_eq!(error.kind(), partwise_commit::ErrorKind::Unsupported, "{sql}");
             assert!(error.to_string().contains(word), "{error}");
         }
     }

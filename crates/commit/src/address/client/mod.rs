@@ -1,5 +1,9 @@
 //! The client of a bucket: its builder's settings, how often it tries.
 
+mod named;
+mod settings;
+mod words;
+
 use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::sync::Arc;
@@ -7,9 +11,10 @@ use std::time::Duration;
 
 use object_store::{BackoffConfig, RetryConfig};
 
-use super::named::NamedStore;
-use super::settings::{key_of, secrets};
-use super::{Protocol, StoreAddress};
+use named::NamedStore;
+use settings::{key_of, secrets};
+
+use super::{Protocol, StoreAddress, hide_secrets};
 use crate::location::TableStore;
 use crate::{Error, Result};
 
@@ -37,10 +42,7 @@ pub(super) fn open(
         #[cfg(feature = "gcp")]
         Protocol::Google => google(address, options),
         #[allow(unreachable_patterns)]
-        other => Err(Error::unsupported(format!(
-            "{address}: this build can't reach such stores: build it with the feature {}",
-            other.feature()
-        ))),
+        _ => Err(address.unreachable()),
     }
 }
 
@@ -130,7 +132,7 @@ fn finish<T: TableStore>(
     match built {
         Ok(client) => Ok(Arc::new(NamedStore::new(client, address.bucket(), secrets))),
         Err(error) => {
-            let cause = super::hide_secrets(&error.to_string(), secrets.iter().map(String::as_str));
+            let cause = hide_secrets(&error.to_string(), secrets.iter().map(String::as_str));
             Err(Error::invalid(format!("{address} can't be reached with these settings: {cause}")))
         }
     }

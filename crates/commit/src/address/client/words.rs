@@ -1,6 +1,6 @@
 //! What a store's client says, as a person reads it.
 
-use super::redact::hide_secrets;
+use crate::address::hide_secrets;
 
 /// Where clouds tell a machine of theirs which keys it has.
 const METADATA_SERVICES: [&str; 2] = ["http://169.254.169.254", "metadata.google.internal"];

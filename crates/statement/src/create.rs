@@ -1,7 +1,7 @@
-use datafusion::sql::sqlparser::ast::{ColumnDef, Ident, ObjectName, Query};
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion_sql::sqlparser::ast::{ColumnDef, Ident, ObjectName, Query};
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::Token;
 
 /// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t [(columns)] [USING parquet] [PARTITIONED BY (..)]
 /// [LOCATION '..'] [OPTIONS (..)] [AS query]`.
@@ -160,7 +160,7 @@ pub(super) fn parse_option_text(p: &mut Parser<'_>) -> Result<String, ParserErro
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Statement, parse};
+    use crate::{Statement, parse};
 
     #[test]
     fn the_clauses_come_in_any_order() {

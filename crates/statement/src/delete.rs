@@ -1,8 +1,8 @@
 //! `DELETE FROM t WHERE ..`.
 
-use datafusion::sql::sqlparser::ast::{Expr, TableWithJoins, With};
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::ast::{Expr, TableWithJoins, With};
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 
 use super::target::{Target, parse_where, refuse_returning};
 

@@ -1,8 +1,8 @@
 //! `RESTORE TABLE t TO VERSION n`, `TO TIMESTAMP '..'`.
 
-use datafusion::sql::sqlparser::ast::ObjectName;
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{Parser, ParserError};
+use datafusion_sql::sqlparser::ast::ObjectName;
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 
 use super::is_word;
 

@@ -1,12 +1,12 @@
 use std::ops::ControlFlow;
 
-use datafusion::sql::sqlparser::ast::helpers::attached_token::AttachedToken;
-use datafusion::sql::sqlparser::ast::{
+use datafusion_sql::sqlparser::ast::helpers::attached_token::AttachedToken;
+use datafusion_sql::sqlparser::ast::{
     BinaryOperator, Expr, Ident, ObjectName, Query, With, visit_expressions,
 };
-use datafusion::sql::sqlparser::keywords::Keyword;
-use datafusion::sql::sqlparser::parser::{IsOptional, Parser, ParserError};
-use datafusion::sql::sqlparser::tokenizer::Token;
+use datafusion_sql::sqlparser::keywords::Keyword;
+use datafusion_sql::sqlparser::parser::{IsOptional, Parser, ParserError};
+use datafusion_sql::sqlparser::tokenizer::Token;
 
 /// `[WITH ..] INSERT INTO|OVERWRITE t [PARTITION (..)] [(columns)] [BY NAME] query`.
 #[derive(Debug, Clone)]
@@ -151,8 +151,8 @@ fn is_constant(expr: &Expr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Statement, parse};
     use super::*;
+    use crate::{Statement, parse};
 
     fn insert(sql: &str) -> Insert {
         match parse(sql).unwrap() {

@@ -19,7 +19,6 @@ mod leftovers;
 mod orders;
 mod serial;
 mod statements;
-mod statements;
 mod surroundings;
 mod switching;
 

@@ -64,6 +64,7 @@ pub fn report(
         partition_columns: schema.partition_columns().to_vec(),
         token: spec.token.clone(),
         restored: None,
+        changes: None,
         elapsed: started.elapsed(),
     }
 }

@@ -178,16 +178,16 @@ async fn many_partitions_take_little_memory() {
     };
     let context = PartwiseContext::with_options(options).await.expect("a session");
     for sql in [
-        "CREATE TABLE t USING parquet PARTITIONED BY (p) AS SELECT value AS n, value % 600 AS p \
+        "CREATE TABLE t USING parquet PARTITIONED BY (p) AS SELECT value AS n, value % 200 AS p \
          FROM generate_series(1, 60000)",
-        "INSERT INTO t SELECT value AS n, value % 600 AS p FROM generate_series(1, 60000)",
+        "INSERT INTO t SELECT value AS n, value % 200 AS p FROM generate_series(1, 60000)",
         "SET partwise.write_buffer_size = '8MB'",
-        "SET partwise.max_open_writers = 8",
+        "SET partwise.max_open_writers = 4",
         "OPTIMIZE t",
     ] {
         context.execute(sql).await.expect(sql);
     }
-    assert_eq!(data_files(&folder.table("t")).len(), 600);
+    assert_eq!(data_files(&folder.table("t")).len(), 200);
     let session = Session::open(&folder).await;
     assert_eq!(session.rows("SELECT count(*), sum(n) FROM t").await, ["120000|3600060000"]);
 }

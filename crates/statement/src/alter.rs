@@ -248,7 +248,7 @@ mod tests {
             ("ALTER TABLE t ADD PARTITION (dt = 'a') LOCATION 'x'", "ADD PARTITION"),
             ("ALTER TABLE t SET LOCATION 'x'", "SET LOCATION"),
             ("ALTER TABLE t ADD COLUMN a INT AFTER b", "ADD COLUMN .. FIRST or AFTER"),
-            ("ALTER TABLE t ALTER COLUMN a SET NOT NULL", "ALTER COLUMN a NOT"),
+            ("ALTER TABLE t ALTER COLUMN a SET NOT NULL", "ALTER COLUMN a SET"),
         ] {
             let AlterAction::Refused { words, .. } = action(sql) else { panic!("{sql}") };
             assert_eq!(words, said, "{sql}");

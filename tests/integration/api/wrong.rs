@@ -71,7 +71,7 @@ async fn a_path_that_can_not_be_a_table_is_named() {
         (file.display().to_string(), "is a file", ErrorKind::Invalid),
         (below, "Not a directory", ErrorKind::Unavailable),
         (String::new(), "an empty path", ErrorKind::Invalid),
-        ("s3://bucket/t".into(), "object stores", ErrorKind::Unsupported),
+        ("hdfs://host/t".into(), "s3://bucket/prefix", ErrorKind::Invalid),
     ] {
         let error = fails(frame(ROWS).await.write_partitioned(path.as_str())).await;
         assert!(error.to_string().contains(word), "{path}: {error}");

@@ -33,6 +33,9 @@ pub struct Change {
     pub if_exists: IfExists,
     /// What makes the write apply once.
     pub token: Option<Token>,
+    /// The statement was planned on a table that was there: where it is gone by now, it isn't made
+    /// anew.
+    pub was_there: bool,
     /// The version of this table that the statement read, 0 for one without a log; none if it did
     /// not read this table. Any later version is a conflict.
     pub read_version: Option<u64>,
@@ -64,6 +67,7 @@ impl Change {
             scope: None,
             if_exists: IfExists::Replace,
             token: None,
+            was_there: false,
             read_version: None,
             read_within: None,
             reads: Vec::new(),

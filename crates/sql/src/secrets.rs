@@ -2,7 +2,7 @@
 
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
-use partwise_commit::{hide_secrets, is_secret};
+use partwise_commit::{hide_secrets, is_secret, is_store_option};
 
 use crate::Error;
 
@@ -27,52 +27,77 @@ pub(crate) fn without(sql: &str, error: Error) -> Error {
     }
 }
 
-/// The secrets in a statement's `OPTIONS (..)`, the longest first.
+/// The secrets in a statement, the longest first: values behind the names of options and settings
+/// that hold one, and what an address gives away.
 fn of(sql: &str) -> Vec<String> {
-    // Most statements have none.
-    if !sql.to_ascii_lowercase().contains("options") {
-        return vec![];
-    }
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
-    let mut tokens = tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_)));
+    let mut read = Names::default();
     let mut secrets = Vec::new();
-    while let Some(token) = tokens.next() {
-        let is_options =
-            matches!(token, Token::Word(word) if word.value.eq_ignore_ascii_case("options"));
-        if is_options && tokens.next() == Some(&Token::LParen) {
-            secrets.extend(in_options(&mut tokens));
-        }
+    for token in tokens.iter().filter(|token| !matches!(token, Token::Whitespace(_))) {
+        secrets.extend(read.next(token));
     }
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+    secrets.dedup();
     secrets
 }
 
-/// The secrets up to the closing parenthesis: a value's name is what stands in front of it.
-fn in_options<'a>(tokens: &mut impl Iterator<Item = &'a Token>) -> Vec<String> {
-    let mut secrets = Vec::new();
-    let mut name = String::new();
-    for token in tokens.take_while(|token| **token != Token::RParen) {
+/// Follows `name value` and `name = value`, where a name is words with periods or a text.
+#[derive(Default)]
+struct Names {
+    in_options: bool,
+    name: String,
+    /// The name so far may go on: it ends with a period, or is empty.
+    open: bool,
+}
+
+impl Names {
+    /// The secrets that the next token gives away.
+    fn next(&mut self, token: &Token) -> Vec<String> {
         match token {
-            Token::Word(word) => name.push_str(&word.value),
-            Token::Period => name.push('.'),
-            Token::Eq => {}
-            Token::SingleQuotedString(text) | Token::DoubleQuotedString(text) => {
-                secrets.extend(secret_of(&name, text));
-                name = if name.is_empty() { text.clone() } else { String::new() };
+            Token::Word(word) if word.value.eq_ignore_ascii_case("options") => {
+                (self.in_options, self.open) = (true, true);
+                self.name.clear();
             }
-            _ => name.clear(),
+            Token::Word(word) if self.open || self.name.is_empty() => {
+                self.name.push_str(&word.value);
+                self.open = false;
+            }
+            Token::Word(word) => return self.value(&word.value, true),
+            Token::Period => {
+                self.name.push('.');
+                self.open = true;
+            }
+            Token::Eq | Token::LParen => {}
+            Token::SingleQuotedString(text) | Token::DoubleQuotedString(text) => {
+                return self.value(text, false);
+            }
+            Token::RParen => (self.in_options, self.name) = (false, String::new()),
+            _ => self.name.clear(),
         }
+        vec![]
     }
-    secrets
+
+    /// A value behind a name, or a name itself.
+    fn value(&mut self, text: &str, is_word: bool) -> Vec<String> {
+        let name = std::mem::take(&mut self.name);
+        self.open = false;
+        let counts = is_secret(&name) && (self.in_options || is_store_option(&name));
+        if counts && !text.is_empty() {
+            return vec![text.to_owned()];
+        }
+        if name.is_empty() || is_word || !self.in_options {
+            self.name = text.to_owned();
+        }
+        in_address(text)
+    }
 }
 
-/// What of a value is secret: all of it by its name, or the password of an address.
-fn secret_of(name: &str, value: &str) -> Option<String> {
-    if !name.is_empty() && is_secret(name) {
-        return (!value.is_empty()).then(|| value.to_owned());
-    }
-    let password = url::Url::parse(value).ok()?.password()?.to_owned();
-    (!password.is_empty()).then_some(password)
+/// What an address gives away: its password, and the values of its query.
+fn in_address(text: &str) -> Vec<String> {
+    let Ok(url) = url::Url::parse(text) else { return vec![] };
+    let query = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
+    let values = query.map(|(_, value)| value).chain(url.password());
+    values.filter(|value| !value.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -85,6 +110,10 @@ mod tests {
             "CREATE TABLE t LOCATION 's3://b/t' OPTIONS ('aws.secret_access_key' 'hush') AS SELECT 1",
             "COPY t TO 's3://b/t' options(aws.secret_access_key 'hush', 'mode' 'overwrite')",
             "CREATE TABLE t OPTIONS ('a' 'b', 'aws.session_token' = 'hush')",
+            "CREATE TABLE t LOCATION 's3://b/t' OPTIONS (aws.secret_access_key hush)",
+            "SET aws.secret_access_key = 'hush'",
+            "SELECT * FROM 's3://me:hush@bucket/x'",
+            "COPY (SELECT 1) TO 's3://bucket/x/?sig=hush'",
             "START QUERY q INTO POSTGRES OPTIONS ('url' 'postgres://me:hush@host/db') AS SELECT 1",
         ] {
             assert!(is_given_away(sql), "{sql}");

@@ -12,13 +12,19 @@ const SECRET_NAMES: [&str; 9] = [
     "access_key",
     "sas",
     "credential",
-    "service_account_key",
+    "service_account",
     "encryption_key",
 ];
 
 /// Names that hold one of those parts and are no secret: key ids, and files that hold one.
-const PLAIN_NAMES: [&str; 5] =
-    ["access_key_id", "token_file", "client_secret_file", "credentials_file", "use_azure_cli"];
+const PLAIN_NAMES: [&str; 6] = [
+    "access_key_id",
+    "token_file",
+    "client_secret_file",
+    "credentials_file",
+    "service_account_path",
+    "use_azure_cli",
+];
 
 /// Whether an option of this name, `aws.secret_access_key`, holds a secret.
 pub fn is_secret(name: &str) -> bool {

@@ -144,7 +144,8 @@ impl Commit<'_> {
 
     pub(super) async fn base(&self, head: &Head, totals: Totals) -> Result<Base<'_>> {
         let sets = sets_table(&self.change);
-        let exists = head.version() > 0 || (sets && self.backend.has_data().await?);
+        let matters = sets || self.change.was_there;
+        let exists = head.version() > 0 || (matters && self.backend.has_data().await?);
         let columns = self.schema.partition_columns();
         let id = match &head.meta {
             Some(meta) => meta.table.clone(),

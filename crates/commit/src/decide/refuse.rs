@@ -72,11 +72,11 @@ pub(crate) fn touches(record: &Record, within: &Scope) -> Result<bool> {
     Ok(record.schema.is_some())
 }
 
-/// What is altered has to be there.
+/// What is altered, or was there when the statement was planned, has to be there.
 pub(super) fn refuse_gone(change: &Change, base: &Base<'_>) -> Result<()> {
-    if change.operation == Operation::Alter && !base.exists {
+    if (change.operation == Operation::Alter || change.was_there) && !base.exists {
         return Err(Error::conflict(format!(
-            "{} was dropped since this statement was planned: run it again",
+            "{} was dropped or renamed since this statement was planned: run it again",
             base.shown
         )));
     }
@@ -89,6 +89,16 @@ pub(super) fn refuse_other_rows(
     base: &Base<'_>,
     partitions: &[RecordedPartition],
 ) -> Result<()> {
+    let rows = |count: fn(&RecordedPartition) -> u64| partitions.iter().map(count).sum::<u64>();
+    let (before, after) = (rows(|p| p.rows_before), rows(|p| p.rows_after));
+    if change.recorded_as == Some(RecordedOperation::Update) && before != after {
+        return Err(Error::internal(format!(
+            "updating {} would make {} of its {}; nothing was changed",
+            base.shown,
+            counted(after),
+            counted(before)
+        )));
+    }
     if change.recorded_as != Some(RecordedOperation::Optimize) {
         return Ok(());
     }

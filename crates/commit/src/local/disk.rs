@@ -19,6 +19,10 @@ pub trait Disk: fmt::Debug + Send + Sync + 'static {
     fn metadata(&self, path: &Path) -> io::Result<DiskMetadata>;
     /// What is at `path` itself, a link not followed.
     fn link_metadata(&self, path: &Path) -> io::Result<DiskMetadata>;
+    /// What a link leads to, as it is written in it.
+    fn read_link(&self, path: &Path) -> io::Result<PathBuf> {
+        fs::read_link(path)
+    }
     /// The entries of a directory, without `.` and `..`, in any order.
     fn list(&self, dir: &Path) -> io::Result<Vec<DiskEntry>>;
     /// What a directory's names can be remembered under: as long as it stays the same, no name came

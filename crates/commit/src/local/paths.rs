@@ -161,6 +161,8 @@ impl LocalTable {
     pub(super) fn create_record(&self, record: &Record) -> Result<Logged> {
         self.refuse_links(self.folders_of(record))?;
         self.refuse_unwritable(record)?;
+        self.refuse_relative_links(record)?;
+        self.refuse_taken(record.version)?;
         let staged = record.partitions.iter().filter(|partition| !partition.added.is_empty());
         let staged = staged.map(|p| p.staged.as_deref().unwrap_or(&p.path)).collect::<Vec<_>>();
         self.sync_all(&self.staged_dirs(&record.transaction, &staged))?;
@@ -181,6 +183,38 @@ impl LocalTable {
             },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Logged::Lost),
             Err(error) => Err(Error::io("create", &path, error)),
+        }
+    }
+
+    /// A file to be kept in retained that is a link by a relative path: there it would lead nowhere,
+    /// and what it stands for would count as removed by somebody else.
+    fn refuse_relative_links(&self, record: &Record) -> Result<()> {
+        for file in record.partitions.iter().flat_map(|partition| &partition.removed) {
+            let path = self.live(&file.path);
+            let is_link =
+                matches!(self.disk.link_metadata(&path), Ok(found) if found.kind == DiskKind::Link);
+            if is_link && self.disk.read_link(&path).is_ok_and(|to| to.is_relative()) {
+                return Err(Error::unsupported(format!(
+                    "{} is a link by a relative path, which can't be kept for undo: put the file itself \
+                     there, or a link by an absolute path",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// What another history of the table has kept under this version would be mixed with what this
+    /// one keeps.
+    fn refuse_taken(&self, version: u64) -> Result<()> {
+        let kept = self.retained(version, "");
+        match self.is_there(&kept)? {
+            false => Ok(()),
+            true => Err(Error::corrupt(format!(
+                "{} is there already, from another history of this table (a log that was restored?): \
+                 move it away, then run the statement again",
+                kept.display()
+            ))),
         }
     }
 

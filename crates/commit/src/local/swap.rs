@@ -236,6 +236,17 @@ impl LocalTable {
         Ok(())
     }
 
+    /// Of two files of one name, the one that was written last stays at `to`: a tool may have replaced
+    /// it just before the swap, or just after.
+    fn keep_newer(&self, from: &Path, to: &Path) -> Result<()> {
+        let (Some(taken), Some(there)) = (self.find(from)?, self.find(to)?) else { return Ok(()) };
+        let same = (taken.device, taken.inode) == (there.device, there.inode);
+        if same || taken.modified_ns <= there.modified_ns {
+            return Ok(());
+        }
+        self.disk.rename(from, to).map_err(|error| Error::io("bring back", to, error))
+    }
+
     fn give_back(&self, from: &Path, live: &Path, name: &OsString) -> Result<()> {
         let to = live.join(name);
         let moved = match self.disk.link(from, &to) {
@@ -244,7 +255,9 @@ impl LocalTable {
         };
         match moved {
             Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.keep_newer(from, &to)?;
+            }
             Err(error) if is_across(&error) => {
                 if !self.is_there(&to)? {
                     self.copy_across(from, &to)?;

@@ -55,13 +55,16 @@ impl Formatted for OpenUpload {
     }
 }
 
+/// The object that says since when a transaction stages; the others note its uploads.
+pub(super) const BEGUN: &str = "begun";
+
 impl StoreTable {
     pub(super) async fn open_staging(
         &self,
         txn: &TransactionId,
         columns: &[PartitionColumn],
     ) -> Result<StoreStaging> {
-        let begun = self.in_log(&format!("{}/{txn}/begun", names::STAGING))?;
+        let begun = self.in_log(&format!("{}/{txn}/{BEGUN}", names::STAGING))?;
         if let Err(error) = self.probe(&begun).await {
             // What stays is removed by VACUUM.
             let _ = self.delete(&begun).await;

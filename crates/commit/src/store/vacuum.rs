@@ -7,7 +7,7 @@ use object_store::path::Path as StorePath;
 
 use super::keys::{StoreTable, parse};
 use super::publish::no_such_upload;
-use super::staging::OpenUpload;
+use super::staging::{BEGUN, OpenUpload};
 use crate::backend::from_json;
 use crate::record::TransactionId;
 use crate::vacuum::{Waste, WasteKind};
@@ -54,7 +54,8 @@ impl StoreTable {
             return self.delete(&key).await;
         }
         for note in self.list_below(&key).await? {
-            if note.size > 0 {
+            // One that was stopped while it tried the store out may hold what it tried.
+            if note.location.filename() != Some(BEGUN) {
                 self.end_upload(&note.location).await?;
             }
         }

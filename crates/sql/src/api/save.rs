@@ -270,6 +270,7 @@ impl PartitionedWrite {
         if let Some(share) = self.max_shrink {
             spec.max_shrink = (share < 1.0).then_some(share);
         }
+        spec.was_there = existing.is_some();
         if let Some(existing) = existing {
             spec.properties = existing.properties().clone();
             spec.options = spec.options.with_properties(&spec.properties, schema)?;

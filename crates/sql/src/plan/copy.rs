@@ -105,6 +105,7 @@ pub async fn plan(state: &SessionState, copy: &CopyToStatement) -> Result<Option
         _ => Operation::Create,
     };
     let mut spec = write_spec(state, operation, &table)?;
+    spec.was_there = existing.is_some();
     if let Some(existing) = &existing {
         spec.properties = existing.properties().clone();
         spec.options = spec.options.with_properties(&spec.properties, &schema)?;

@@ -51,6 +51,7 @@ pub async fn plan(
     let mut write = write_spec(state, operation, table.table())?;
     write.options = write.options.with_properties(&described.properties, schema)?;
     write.properties = described.properties;
+    write.was_there = described.has_data;
     write.constants = spec.shown(schema);
     write.scope = spec.scope.clone();
     if insert.if_not_exists {

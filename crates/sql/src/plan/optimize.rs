@@ -57,6 +57,7 @@ pub async fn plan(
     };
     let mut spec = WriteSpec::new(packing.operation(schema), &config);
     spec.recorded_as = Some(RecordedOperation::Optimize);
+    spec.was_there = true;
     spec.scope = packing.scope(schema, optimize);
     spec.read_within = spec.scope.clone();
     spec.options = WriteOptions { distribution: Distribution::Tidy, ..options };

@@ -39,6 +39,7 @@ pub async fn commit(
         recorded_as: spec.recorded_as,
         scope: spec.scope.clone(),
         token: spec.token.clone(),
+        was_there: spec.was_there,
         read_version: spec.read_version,
         statement: spec.statement.clone(),
         lock_timeout: spec.lock_timeout,

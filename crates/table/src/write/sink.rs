@@ -90,6 +90,7 @@ impl PartitionSink {
             scope: spec.scope.clone(),
             if_exists: spec.if_exists,
             token: spec.token.clone(),
+            was_there: spec.was_there,
             read_version: spec.read_version,
             read_within: spec.read_within.clone(),
             reads: spec.reads(self.table.location()),

@@ -37,6 +37,8 @@ pub struct WriteSpec {
     pub max_shrink: Option<f64>,
     /// What makes the write apply once.
     pub token: Option<Token>,
+    /// The table was there when the statement was planned.
+    pub was_there: bool,
     /// The version of the target that the query reads, 0 without a log; none if it doesn't read it.
     pub read_version: Option<u64>,
     /// The only partitions that the query reads of the target; none: it may read any.
@@ -78,6 +80,7 @@ impl WriteSpec {
             constants: Vec::new(),
             max_shrink: (config.max_shrink < 1.0).then_some(config.max_shrink),
             token: None,
+            was_there: false,
             read_version: None,
             read_within: None,
             logs: Vec::new(),

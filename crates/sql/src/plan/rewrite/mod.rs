@@ -8,8 +8,8 @@
 //! - Both see one version: a later commit is a conflict, and the statement is planned again.
 //! - A partition that isn't found keeps its files, names and bytes.
 //! - A condition that is unknown for a row is not true of it: the row stays.
-//! - What answers differently each time it is asked (`random()`) is asked once: then all partitions are
-//!   written anew, or it is refused.
+//! - What may answer differently each time it is asked (`random()`, a LIMIT, `row_number()`) is asked
+//!   once: then all partitions are written anew, or it is refused.
 
 mod delete;
 mod exactly;
@@ -26,7 +26,7 @@ mod update;
 use datafusion::common::Column;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit};
+use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder, lit};
 use futures::StreamExt;
 use partwise_commit::{Operation, Preview, RecordedOperation};
 use partwise_table::write::spec::{Told, WriteSpec};
@@ -103,6 +103,7 @@ pub(crate) async fn plan(
     let version = reading.version();
     let is_nothing = changed.touched.is_nothing();
     spec.recorded_as = Some(operation);
+    spec.was_there = version > 0;
     spec.preview = preview;
     let write = write(reading, &found, spec, changed).await?;
     Ok(PlannedRewrite { write, is_nothing, version })
@@ -205,10 +206,41 @@ fn is_volatile(expr: &Expr) -> bool {
 fn is_plan_volatile(plan: &LogicalPlan) -> datafusion::common::Result<bool> {
     let mut volatile = false;
     plan.apply_with_subqueries(|node| {
-        volatile |= node.expressions().iter().any(Expr::is_volatile);
+        volatile |= node.expressions().iter().any(Expr::is_volatile) || depends_on_order(node);
         Ok(TreeNodeRecursion::Continue)
     })?;
     Ok(volatile)
+}
+
+/// Aggregates whose answer depends on the order in which rows come in.
+const BY_ORDER: [&str; 9] = [
+    "any_value",
+    "approx_median",
+    "approx_percentile_cont",
+    "approx_percentile_cont_with_weight",
+    "array_agg",
+    "first_value",
+    "last_value",
+    "nth_value",
+    "string_agg",
+];
+
+/// Whether a step's answer may depend on the order of rows that nothing settles: which ten a LIMIT
+/// takes, which of two equal rows `row_number` calls the first.
+fn depends_on_order(node: &LogicalPlan) -> bool {
+    match node {
+        LogicalPlan::Limit(_) | LogicalPlan::Window(_) => true,
+        LogicalPlan::Sort(sort) => sort.fetch.is_some(),
+        LogicalPlan::Distinct(Distinct::On(_)) => true,
+        LogicalPlan::Aggregate(aggregate) => aggregate.aggr_expr.iter().any(|expr| {
+            let by_order = |part: &Expr| match part {
+                Expr::AggregateFunction(called) => BY_ORDER.contains(&called.func.name()),
+                _ => false,
+            };
+            expr.exists(|part| Ok(by_order(part))).unwrap_or(true)
+        }),
+        _ => false,
+    }
 }
 
 /// The query that an expression asks, not one further down.

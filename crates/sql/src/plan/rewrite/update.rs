@@ -35,8 +35,9 @@ pub async fn changed(reading: &mut Reading<'_>, found: &Found, update: &Update) 
         false => in_one_pass(found, &change, rows)?,
         true if is_volatile(&change.condition) => {
             return Err(Error::unsupported(
-                "a condition with a query in it that answers differently each time it is asked: \
-                 write its answer into a table first",
+                "the condition's query may answer differently each time it is asked (LIMIT, a window, \
+                 first_value and random() may): write its answer into a table first, CREATE TABLE \
+                 chosen AS SELECT .., and ask for the rows of that",
             ));
         }
         true => in_two_parts(found, &change, rows)?,

@@ -273,7 +273,7 @@ pub struct OpenFile {
 
 enum OpenInner {
     Local { file: Arc<dyn DiskReader>, path: PathBuf },
-    Store(StoreFile),
+    Store(Box<StoreFile>),
 }
 
 impl OpenFile {
@@ -282,7 +282,7 @@ impl OpenFile {
     }
 
     pub(crate) fn store(file: StoreFile, size: u64) -> Self {
-        Self { size, inner: OpenInner::Store(file) }
+        Self { size, inner: OpenInner::Store(Box::new(file)) }
     }
 
     /// Size in bytes.

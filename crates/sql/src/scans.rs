@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
-use datafusion::common::tree_node::{Transformed, TreeNodeRecursion};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
 use datafusion::datasource::physical_plan::FileScanConfig;
 use datafusion::datasource::source::DataSourceExec;
@@ -190,6 +190,22 @@ pub(crate) fn with_logs(plan: LogicalPlan, logs: &mut ReadLogs) -> Result<Logica
                 let past = table.version().filter(|_| table.is_past());
                 let log = logs.0.entry((real_path(&table.location().display()), past)).or_default();
                 scan.source = provider_as_source(Arc::new(table.with_log(log.clone())));
+                Transformed::yes(LogicalPlan::TableScan(scan))
+            }
+            (node, _) => Transformed::no(node),
+        })
+    })?;
+    Ok(plan.data)
+}
+
+/// A plan whose scans of the table at a place read its rows to write them anew.
+pub(crate) fn of_whole_rows(plan: LogicalPlan, target: &Location) -> Result<LogicalPlan> {
+    let target = target.display();
+    let plan = plan.transform_up(|node| {
+        let table = table_of(&node).filter(|table| table.location().display() == target);
+        Ok(match (node, table) {
+            (LogicalPlan::TableScan(mut scan), Some(table)) => {
+                scan.source = provider_as_source(Arc::new(table.whole_rows()));
                 Transformed::yes(LogicalPlan::TableScan(scan))
             }
             (node, _) => Transformed::no(node),

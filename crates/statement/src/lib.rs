@@ -129,6 +129,7 @@ pub enum Statement {
 
 /// A statement that changes rows that are there.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "one of them is read at a time")]
 pub enum Rewrite {
     /// `DELETE FROM t`.
     Delete(Delete),
@@ -140,6 +141,7 @@ pub enum Rewrite {
 
 /// What `PREVIEW` goes with.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "one of them is read at a time")]
 pub enum Previewed {
     /// `PREVIEW INSERT ..`.
     Insert(Insert),

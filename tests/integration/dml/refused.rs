@@ -69,3 +69,28 @@ async fn what_is_refused_says_why_and_changes_nothing() {
     assert_eq!(session.rows("SELECT * FROM t ORDER BY k").await, ["1|a|x", "2|b|y"]);
     assert_eq!(session.rows("SELECT count(*) FROM history('t')").await, ["2"]);
 }
+
+#[test]
+fn a_column_that_another_tool_alone_has_is_not_lost() {
+    let folder = Folder::new();
+    let create = "CREATE TABLE t (id INT, v INT, p STRING) USING parquet PARTITIONED BY (p);
+        INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y');
+        COPY (SELECT 7 AS id, 7 AS v, 'keep' AS extra, 'x' AS p) TO 'foreign.parquet'";
+    folder.sql(create).ok();
+    let foreign = folder.table("t").join("p=x/foreign.parquet");
+    std::fs::copy(folder.path().join("foreign.parquet"), &foreign).expect("a copy");
+    for sql in [
+        "OPTIMIZE t",
+        "DELETE FROM t WHERE id = 1",
+        "UPDATE t SET v = 9 WHERE id = 7",
+        "MERGE INTO t USING (SELECT 7 AS id) AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = 9",
+    ] {
+        folder.sql(sql).fails(1, &["foreign.parquet", "column extra", "ADD COLUMN extra"]);
+        assert_eq!(folder.rows("SELECT id, v FROM t ORDER BY id"), ["1,1", "2,2", "7,7"], "{sql}");
+    }
+    // Partitions without such a file, and whole ones that go, are no matter.
+    folder.sql("UPDATE t SET v = 3 WHERE p = 'y'").ok();
+    folder.sql("ALTER TABLE t ADD COLUMN extra STRING").ok();
+    folder.sql("UPDATE t SET v = 9 WHERE id = 7").ok();
+    assert_eq!(folder.rows("SELECT v, extra FROM t WHERE id = 7"), ["9,keep"]);
+}

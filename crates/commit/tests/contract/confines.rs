@@ -271,3 +271,43 @@ async fn a_table_that_is_dropped_takes_only_links_along() -> Result<()> {
     assert!(!planted.path("report").exists() && !planted.path("_partwise").exists());
     Ok(())
 }
+
+/// In retained it would lead nowhere, and count as removed by somebody else.
+#[tokio::test]
+async fn a_file_that_is_a_relative_link_is_not_overwritten() -> Result<()> {
+    let planted = Planted::new().await?;
+    let [real, link] = ["outside/real", "report/p=a/g.snappy.parquet"].map(|at| planted.path(at));
+    std::fs::write(&real, "4\n").unwrap();
+    symlink("../../outside/real", &link).unwrap();
+    let table = planted.place.table();
+    let before = content(&table).await?;
+    assert!(before["p=a"].contains(&"4".to_string()), "{before:?}");
+    let error = write(&table, dynamic(), &[("a", &["8"])]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unsupported, "{error}");
+    assert!(error.to_string().contains("g.snappy.parquet is a link by a relative path"), "{error}");
+    assert_eq!(content(&table).await?, before);
+    std::fs::remove_file(&link).unwrap();
+    symlink(&real, &link).unwrap();
+    write(&table, dynamic(), &[("a", &["8"])]).await?;
+    assert_eq!(content(&table).await?["p=a"], ["8"]);
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_another_history_kept_is_named_before_anything_is_logged() -> Result<()> {
+    let planted = Planted::new().await?;
+    let table = planted.place.table();
+    let newest = table.describe().await?.version.unwrap();
+    let kept = planted.path(&format!("{HOME}/retained/{}/p=a", newest + 1));
+    std::fs::create_dir_all(&kept).unwrap();
+    std::fs::write(kept.join("x"), "x").unwrap();
+    let before = content(&table).await?;
+    let error = write(&table, dynamic(), &[("a", &["8"])]).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt, "{error}");
+    assert!(error.to_string().contains("move it away"), "{error}");
+    assert_eq!(content(&table).await?, before);
+    std::fs::remove_dir_all(kept.parent().unwrap()).unwrap();
+    write(&table, dynamic(), &[("a", &["8"])]).await?;
+    assert_eq!(content(&table).await?["p=a"], ["8"]);
+    Ok(())
+}

@@ -1,11 +1,15 @@
 //! What stops a write: the guard, tokens, conflicts, the declared partitions.
 
+use std::collections::BTreeMap;
+
 use partwise_commit::*;
 
 use crate::place::Place;
 use crate::support::*;
 
 crate::contracts!(
+    a_table_that_is_gone_is_not_made_anew,
+    an_update_keeps_the_number_of_rows,
     an_overwrite_that_would_wipe_out_a_partition_is_stopped,
     the_guard_allows_a_fraction,
     a_named_partition_may_shrink,
@@ -135,5 +139,40 @@ async fn the_guard_counts_the_rows_of_foreign_files(place: Place) -> Result<()> 
     let guarded = |change: &mut Change| change.max_shrink = Some(0.9);
     let error = write_with(&table, dynamic(), &[("a", &["2"])], guarded).await.unwrap_err();
     assert!(error.to_string().contains("p=a (100 -> 1 row)"), "{error}");
+    Ok(())
+}
+
+async fn a_table_that_is_gone_is_not_made_anew(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"])]).await?;
+    let late = table.begin(&schema(), BTreeMap::new()).await?;
+    let staged = stage(&late, &[(key("b"), &["2"])]).await?;
+    table.purge().await?;
+    let mut change = Change::new(Operation::Append, staged);
+    change.was_there = true;
+    let error = late.commit(change, &Lines).await.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Conflict | ErrorKind::Unavailable), "{error}");
+    for operation in [Operation::Append, dynamic()] {
+        let written =
+            write_with(&table, operation, &[("b", &["2"])], |change| change.was_there = true);
+        let error = written.await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+        assert!(error.to_string().contains("dropped or renamed"), "{error}");
+    }
+    assert!(!table.describe().await?.has_data);
+    write(&table, Operation::Append, &[("b", &["2"])]).await?;
+    assert_eq!(content(&table).await?, rows(&[("b", &["2"])]));
+    Ok(())
+}
+
+async fn an_update_keeps_the_number_of_rows(place: Place) -> Result<()> {
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1", "2"]), ("b", &["3"])]).await?;
+    let update = |change: &mut Change| change.recorded_as = Some(RecordedOperation::Update);
+    let error = write_with(&table, dynamic(), &[("a", &["1"])], update).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Internal, "{error}");
+    assert_eq!(content(&table).await?, rows(&[("a", &["1", "2"]), ("b", &["3"])]));
+    write_with(&table, dynamic(), &[("a", &["1"]), ("b", &["3", "2"])], update).await?;
+    assert_eq!(content(&table).await?, rows(&[("a", &["1"]), ("b", &["2", "3"])]));
     Ok(())
 }

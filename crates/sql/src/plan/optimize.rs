@@ -63,7 +63,7 @@ pub async fn plan(
     spec.options = WriteOptions { distribution: Distribution::Tidy, ..options };
     spec.properties = properties;
     spec.statement = token::text(state);
-    let source = provider_as_source(Arc::new(table.of_partitions(packing.keys)));
+    let source = provider_as_source(Arc::new(table.of_partitions(packing.keys).whole_rows()));
     let rows = LogicalPlanBuilder::scan(name.clone(), source, None)?.build()?;
     let rows = Ordered { plan: rows, order: vec![] };
     let write = PlannedWrite::new(name, table.table().clone(), schema.clone(), spec, rows).await?;

@@ -110,6 +110,13 @@ impl PartwiseTable {
         Self { parts, ..self.clone() }
     }
 
+    /// The table whose rows are read to be written anew: a file that has a column which the table
+    /// doesn't have is an error, as its values would be lost.
+    pub fn whole_rows(&self) -> Self {
+        let parts = Arc::new(self.parts.as_ref().clone().whole_rows());
+        Self { parts, ..self.clone() }
+    }
+
     /// The table read by its partitions: their values, and the number of their rows.
     pub(crate) fn by_partition(&self) -> Self {
         Self { reading: Reading::Partitions, ..self.clone() }

@@ -7,7 +7,7 @@ use partwise_commit::{
 
 use super::ReadLog;
 use crate::predicate::{PartitionKeys, Within};
-use crate::schema::{nullable, same_name};
+use crate::schema::{WideningAdapterFactory, nullable, same_name};
 use crate::value::partition_fields;
 
 /// A table's handle and its schemas.
@@ -28,6 +28,8 @@ pub(crate) struct TableParts {
     pub(crate) past: Option<u64>,
     /// The only partitions that are read; none: all.
     only: Option<PartitionKeys>,
+    /// Rows are read to be written anew.
+    whole_rows: bool,
 }
 
 impl TableParts {
@@ -52,6 +54,7 @@ impl TableParts {
             opened: (version, pinned),
             past: None,
             only: None,
+            whole_rows: false,
         }
     }
 
@@ -63,6 +66,18 @@ impl TableParts {
     /// The same, of which these partitions alone are read.
     pub(crate) fn of_partitions(self, keys: PartitionKeys) -> Self {
         Self { only: Some(keys), ..self }
+    }
+
+    /// The same, whose rows are written anew: a file with a column that the table doesn't have is an
+    /// error.
+    pub(crate) fn whole_rows(self) -> Self {
+        Self { whole_rows: true, ..self }
+    }
+
+    /// What reads each file's columns as the table's.
+    pub(crate) fn adapters(&self) -> WideningAdapterFactory {
+        let names = || self.partition_columns().iter().map(|column| column.name.clone()).collect();
+        WideningAdapterFactory { whole_rows: self.whole_rows.then(names) }
     }
 
     /// Whether all partitions are read that there are.

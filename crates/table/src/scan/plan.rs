@@ -28,7 +28,6 @@ use crate::error::external;
 use crate::predicate::PartitionPredicate;
 use crate::provider::TableParts;
 use crate::reader::{Footers, PartwiseReaderFactory, ScanFile};
-use crate::schema::WideningAdapterFactory;
 use crate::source::{PartwiseSource, ScanCounters, ScanFacts, Seen, Selected};
 
 /// What DataFusion asks of a scan; columns by their declared position.
@@ -164,7 +163,7 @@ impl Scan<'_> {
                 .with_projection_indices(Some(self.parts.scan_projection(projection)))?
                 .with_limit(limit)
                 .with_statistics(statistics)
-                .with_expr_adapter(Some(Arc::new(WideningAdapterFactory)))
+                .with_expr_adapter(Some(Arc::new(self.parts.adapters())))
                 .build();
         Ok(DataSourceExec::from_data_source(config))
     }

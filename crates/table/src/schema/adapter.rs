@@ -16,7 +16,27 @@ use super::{Unfit, WholeUnits, coarsens, same_name, widens};
 
 /// Makes an adapter per file.
 #[derive(Debug)]
-pub(crate) struct WideningAdapterFactory;
+pub(crate) struct WideningAdapterFactory {
+    /// Where rows are read to be written anew: the partition columns, which a file may have besides
+    /// the table's others. A file with any more is refused.
+    pub(crate) whole_rows: Option<Vec<String>>,
+}
+
+impl WideningAdapterFactory {
+    fn check(&self, table: &Schema, file: &Schema) -> Result<()> {
+        let Some(partition_columns) = &self.whole_rows else { return Ok(()) };
+        let known = |name: &str| {
+            table.fields().iter().any(|field| same_name(field.name(), name))
+                || partition_columns.iter().any(|column| same_name(column, name))
+        };
+        match file.fields().iter().find(|field| !known(field.name())) {
+            None => Ok(()),
+            Some(extra) => Err(DataFusionError::External(Box::new(Unfit::Extra {
+                column: extra.name().clone(),
+            }))),
+        }
+    }
+}
 
 impl PhysicalExprAdapterFactory for WideningAdapterFactory {
     fn create(
@@ -24,6 +44,7 @@ impl PhysicalExprAdapterFactory for WideningAdapterFactory {
         logical_file_schema: SchemaRef,
         physical_file_schema: SchemaRef,
     ) -> Result<Arc<dyn PhysicalExprAdapter>> {
+        self.check(&logical_file_schema, &physical_file_schema)?;
         let renamed = rename(&logical_file_schema, &physical_file_schema);
         Ok(Arc::new(WideningAdapter {
             inner: DefaultPhysicalExprAdapter::new(Arc::clone(&logical_file_schema), renamed),

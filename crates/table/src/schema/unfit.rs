@@ -11,6 +11,12 @@ pub(crate) enum Unfit {
          declare the table with the wider type, or rewrite the file"
     )]
     Type { column: String, table: DataType, file: DataType },
+    /// The file has a column more, and is to be written anew.
+    #[error(
+        "its column {column} is none of the table's, and would be lost where its rows are written \
+         anew: ALTER TABLE .. ADD COLUMN {column} keeps it, or rewrite the file without it"
+    )]
+    Extra { column: String },
     /// One of its values does.
     #[error(
         "{value} in column {column} doesn't fit the table's {table} without loss: declare the \

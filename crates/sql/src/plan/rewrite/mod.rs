@@ -36,8 +36,8 @@ use self::target::Found;
 use self::touched::{Collector, Touched};
 use super::insert::write_spec;
 use super::target::{Counting, PlannedWrite};
-use crate::Result;
 use crate::statement::Rewrite;
+use crate::{Result, scans};
 
 pub(crate) use tally::{Tally, TallyExec};
 
@@ -132,7 +132,10 @@ async fn write(
         (spec.operation, spec.scope) = changed.touched.operation(schema.partition_columns());
     }
     let rows = match changed.rows {
-        Some(rows) => reading.attach(rows)?,
+        Some(rows) if changed.appends => reading.attach(rows)?,
+        Some(rows) => {
+            reading.attach(scans::of_whole_rows(rows, found.table.table().location())?)?
+        }
         None => found.no_rows()?,
     };
     let held = reading.tell(&mut spec);

@@ -54,9 +54,12 @@ impl Names {
     /// The secrets that the next token gives away.
     fn next(&mut self, token: &Token) -> Vec<String> {
         match token {
-            Token::Word(word) if word.value.eq_ignore_ascii_case("options") => {
+            Token::LParen if self.name.eq_ignore_ascii_case("options") => {
                 (self.in_options, self.open) = (true, true);
                 self.name.clear();
+            }
+            Token::Word(word) if word.value.eq_ignore_ascii_case("options") => {
+                (self.name, self.open) = (word.value.clone(), false);
             }
             Token::Word(word) if self.open || self.name.is_empty() => {
                 self.name.push_str(&word.value);

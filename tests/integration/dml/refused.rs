@@ -73,7 +73,7 @@ async fn what_is_refused_says_why_and_changes_nothing() {
 #[test]
 fn a_column_that_another_tool_alone_has_is_not_lost() {
     let folder = Folder::new();
-    let create = "CREATE TABLE t (id INT, v INT, p STRING) USING parquet PARTITIONED BY (p);
+    let create = "CREATE TABLE t (id BIGINT, v BIGINT, p STRING) USING parquet PARTITIONED BY (p);
         INSERT INTO t VALUES (1, 1, 'x'), (2, 2, 'y');
         COPY (SELECT 7 AS id, 7 AS v, 'keep' AS extra, 'x' AS p) TO 'foreign.parquet'";
     folder.sql(create).ok();

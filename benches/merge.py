@@ -17,13 +17,13 @@ import json
 import os
 import shutil
 import statistics
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 from peer import process  # noqa: E402
+from peer.packages import python_with  # noqa: E402
 from peer.place import QUARTER, THREADS  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -96,19 +96,6 @@ def options():
     return chosen
 
 
-def python_with_packages(chosen):
-    if chosen.python:
-        return chosen.python
-    home = ROOT / "target/peers/venv-delta"
-    stamp, want = home / "packages", " ".join(PACKAGES)
-    if not stamp.exists() or stamp.read_text() != want:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
-        subprocess.run([home / "bin/python", *install], check=True)
-        stamp.write_text(want)
-    return home / "bin/python"
-
-
 class Merges:
     """The measurements of one run."""
 
@@ -117,7 +104,7 @@ class Merges:
         self.partwise = chosen.partwise.resolve()
         if not self.partwise.exists():
             sys.exit(f"{self.partwise} is not there: cargo build --release")
-        self.python = python_with_packages(chosen)
+        self.python = chosen.python or python_with(PACKAGES, ROOT / "target/peers/venv-delta")
         self.lake = chosen.out.resolve() / "lake"
         self.delta = chosen.out.resolve() / "delta"
 

@@ -17,12 +17,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 from peer import in_partwise, process, tables  # noqa: E402
+from peer.packages import python_with  # noqa: E402
 from peer.place import NEEDS, TASKS, THREADS, Place  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,19 +54,6 @@ def options():
     return chosen
 
 
-def python_with_packages(chosen):
-    if chosen.python:
-        return chosen.python
-    home = ROOT / "target/peers/venv"
-    stamp, want = home / "packages", " ".join(PACKAGES)
-    if not stamp.exists() or stamp.read_text() != want:
-        subprocess.run([sys.executable, "-m", "venv", "--clear", home], check=True)
-        install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
-        subprocess.run([home / "bin/python", *install], check=True)
-        stamp.write_text(want)
-    return home / "bin/python"
-
-
 class Peers:
     """The measurements of one run."""
 
@@ -75,7 +62,7 @@ class Peers:
         self.partwise = chosen.partwise.resolve()
         if not self.partwise.exists():
             sys.exit(f"{self.partwise} is not there: cargo build --release")
-        self.python = python_with_packages(chosen)
+        self.python = chosen.python or python_with(PACKAGES, ROOT / "target/peers/venv")
         self.figures = {}
         self.first_turn = 0
 

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use stateright::Property;
 
 use super::programs::{bring_in, clean, fetch, help, look_around};
-use super::protocol::{FOREIGN, OUTSIDER, Protocol, Role, transaction};
+use super::protocol::{FOREIGN, OUTSIDER, Protocol, transaction};
+use super::scenario::Role;
 use super::state::{Content, End, Phase, Said, State};
 use super::table::{Mutation, Watched};
 use crate::change::{Coverage, Operation};

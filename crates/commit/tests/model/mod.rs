@@ -45,6 +45,7 @@ mod claims;
 mod disk;
 mod programs;
 mod protocol;
+mod scenario;
 mod script;
 mod state;
 mod store;
@@ -53,7 +54,8 @@ mod world;
 
 use std::time::Instant;
 
-use protocol::{Protocol, Role, Scenario, dynamic, fixed, whole};
+use protocol::Protocol;
+use scenario::{Role, Scenario, dynamic, fixed, whole};
 use stateright::{Checker, HasDiscoveries, Model};
 use table::Mutation;
 

@@ -15,13 +15,14 @@ use super::disk::ModelDisk;
 use super::programs::{
     Planned, Write, bring_in, clean, fetch, help, look_around, plan, unfinished, unlogged,
 };
+use super::scenario::{Role, Scenario};
 use super::script::{Grain, Script};
 use super::state::{Content, End, Phase, Process, Said, State, Taken};
 use super::store::ModelStore;
 use super::table::{Mutation, Watched};
 use super::world::{File, HOME, Node, TABLE_DIR, World};
 use crate::backend::{Backend, Meta, StagedPlace};
-use crate::change::{Change, Coverage, Operation};
+use crate::change::{Change, Operation};
 use crate::local::LocalTable;
 use crate::partition::{PartitionKey, PartitionValue, partition_path};
 use crate::record::{FORMAT, FileStats, Record, TransactionId};
@@ -34,36 +35,6 @@ use object_store::multipart::MultipartStore;
 pub(super) const TABLE_ID: &str = "00000000-0000-4000-8000-000000000000";
 /// Who made what is there before the exploration begins, and who looks at what is there after it.
 pub(super) const OUTSIDER: usize = 99;
-
-/// One process of a scenario.
-#[derive(Clone, Debug)]
-pub(super) enum Role {
-    /// Writes these bytes, one file each, to these partitions.
-    Writer(Operation, Vec<(&'static str, u8)>),
-    /// Takes one snapshot and reads it.
-    Reader,
-    /// Finishes what is logged, and sweeps; on a store, in the middle of others.
-    Helper,
-    /// On a store: aborts the uploads of transactions that aren't logged.
-    Sweeper,
-}
-
-/// What is explored.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Scenario {
-    pub(super) on_store: bool,
-    /// A put of a record may be answered by an error and arrive later.
-    pub(super) loses: bool,
-    pub(super) name: &'static str,
-    pub(super) roles: Vec<Role>,
-    /// How many processes may crash.
-    pub(super) crashes: usize,
-    /// Commits keep nothing of what they replace, and trim the log.
-    pub(super) trims: bool,
-    /// Another tool replaces the content of `p=a` at some moment, under a name it used before.
-    pub(super) foreign: bool,
-    pub(super) mutation: Mutation,
-}
 
 /// What the other tool writes, each time to the same name.
 pub(super) const FOREIGN: [u8; 2] = [8, 9];
@@ -104,20 +75,6 @@ pub(super) fn transaction(process: usize) -> TransactionId {
 
 fn key(partition: &str) -> PartitionKey {
     PartitionKey::new(vec![PartitionValue::Text(partition.to_string())])
-}
-
-pub(super) fn dynamic() -> Operation {
-    Operation::Overwrite(Coverage::Written)
-}
-
-/// An overwrite of the whole table.
-pub(super) fn whole() -> Operation {
-    Operation::Overwrite(Coverage::Matching(Vec::new()))
-}
-
-pub(super) fn fixed(partition: &str) -> Operation {
-    let value = PartitionValue::Text(partition.to_string());
-    Operation::Overwrite(Coverage::Matching(vec![(0, value)]))
 }
 
 /// Whether every call is a step of its own, and what takes hours is explored too.

@@ -1,15 +1,15 @@
 //! The partitions that are named to be emptied: `PARTITION (..)` without a query behind it.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use datafusion::common::ScalarValue;
 use datafusion::execution::context::SessionState;
 use partwise_commit::{
     Coverage, Operation, PartitionColumn, PartitionSelector, PartitionValue, Scope, TableSchema,
 };
 use partwise_table::partition_value;
 
-use super::spec::{PartitionSpec, constant, find};
+use super::spec::{Items, PartitionSpec};
 use crate::statement::PartitionItem;
 use crate::{Error, Result};
 
@@ -40,21 +40,11 @@ impl Named {
                 "the table isn't partitioned: TRUNCATE TABLE t empties all of it",
             ));
         }
-        let (mut constants, mut predicates) = (BTreeMap::new(), Vec::new());
-        for item in items {
-            match item {
-                PartitionItem::Dynamic(name) => return Err(no_value(columns, &name.value)),
-                PartitionItem::Predicate(predicate) => predicates.push(predicate),
-                PartitionItem::Constant(name, value) => {
-                    let index = find(columns, &name.value)?;
-                    let value = constant(state, &columns[index], value)?;
-                    if constants.insert(index, value).is_some() {
-                        let name = &columns[index].name;
-                        return Err(Error::invalid(format!("PARTITION names {name} twice")));
-                    }
-                }
-            }
-        }
+        let Items { named, predicates } = Items::sort(state, columns, items)?;
+        let constant = |(index, value): (usize, Option<ScalarValue>)| {
+            Ok((index, value.ok_or_else(|| no_value(&columns[index].name))?))
+        };
+        let constants = named.into_iter().map(constant).collect::<Result<_>>()?;
         let spec = PartitionSpec { constants, scope: None };
         let selector = spec.selector(state, columns, &predicates)?;
         let equal = spec.shown(schema).into_iter().map(|(name, value)| format!("{name} = {value}"));
@@ -77,14 +67,11 @@ fn values(
     values.map(value).collect()
 }
 
-fn no_value(columns: &[PartitionColumn], name: &str) -> Error {
-    match find(columns, name) {
-        Ok(_) => Error::invalid(format!(
-            "PARTITION gives {name} no value: {name} = constant, a condition on it, or leave it out \
-             for all of its values"
-        )),
-        Err(unknown) => unknown,
-    }
+fn no_value(name: &str) -> Error {
+    Error::invalid(format!(
+        "PARTITION gives {name} no value: {name} = constant, a condition on it, or leave it out \
+         for all of its values"
+    ))
 }
 
 /// What empties the partitions of all clauses: by values where one says it all, else by a scope.

@@ -49,25 +49,7 @@ impl PartitionSpec {
                 "the table isn't partitioned: leave the PARTITION clause out",
             ));
         }
-        let mut named: BTreeMap<usize, Option<ScalarValue>> = BTreeMap::new();
-        let mut predicates = Vec::new();
-        for item in items {
-            let (index, constant) = match item {
-                PartitionItem::Dynamic(name) => (find(columns, &name.value)?, None),
-                PartitionItem::Constant(name, value) => {
-                    let index = find(columns, &name.value)?;
-                    (index, Some(constant(state, &columns[index], value)?))
-                }
-                PartitionItem::Predicate(predicate) => {
-                    predicates.push(predicate);
-                    continue;
-                }
-            };
-            if named.insert(index, constant).is_some() {
-                let name = &columns[index].name;
-                return Err(Error::invalid(format!("PARTITION names {name} twice")));
-            }
-        }
+        let Items { mut named, predicates } = Items::sort(state, columns, items)?;
         if !predicates.is_empty() {
             // The scope says what is written; a column that isn't named comes from the query.
             for index in 0..columns.len() {
@@ -253,6 +235,45 @@ fn literal(value: &ScalarValue) -> String {
     match value.data_type() {
         ty if ty.is_string() || ty.is_temporal() => format!("'{value}'"),
         _ => value.to_string(),
+    }
+}
+
+/// The items of a clause by what they are.
+pub(super) struct Items<'a> {
+    /// Columns by their index, with the constants of those that have one.
+    pub named: BTreeMap<usize, Option<ScalarValue>>,
+    /// Conditions.
+    pub predicates: Vec<&'a SQLExpr>,
+}
+
+impl<'a> Items<'a> {
+    /// Sorts the items of a clause.
+    ///
+    /// # Errors
+    /// An unknown or repeated column, a value that doesn't fit its type.
+    pub fn sort(
+        state: &SessionState,
+        columns: &[PartitionColumn],
+        items: &'a [PartitionItem],
+    ) -> Result<Self> {
+        let (mut named, mut predicates) = (BTreeMap::new(), Vec::new());
+        for item in items {
+            let (name, value) = match item {
+                PartitionItem::Dynamic(name) => (name, None),
+                PartitionItem::Constant(name, value) => (name, Some(value)),
+                PartitionItem::Predicate(predicate) => {
+                    predicates.push(predicate);
+                    continue;
+                }
+            };
+            let index = find(columns, &name.value)?;
+            let value = value.map(|value| constant(state, &columns[index], value)).transpose()?;
+            if named.insert(index, value).is_some() {
+                let name = &columns[index].name;
+                return Err(Error::invalid(format!("PARTITION names {name} twice")));
+            }
+        }
+        Ok(Self { named, predicates })
     }
 }
 

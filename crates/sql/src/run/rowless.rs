@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use datafusion::execution::context::SessionState;
-use partwise_commit::{Change, Committed, Table, TableSchema};
+use partwise_commit::{Committed, Table, TableSchema};
 use partwise_table::FooterRowCounter;
 use partwise_table::write::WriteSpec;
 
@@ -35,17 +35,7 @@ pub async fn commit(
     spec: &WriteSpec,
 ) -> Result<Committed> {
     let transaction = table.begin(schema, properties).await?;
-    let change = Change {
-        recorded_as: spec.recorded_as,
-        scope: spec.scope.clone(),
-        token: spec.token.clone(),
-        was_there: spec.was_there,
-        read_version: spec.read_version,
-        statement: spec.statement.clone(),
-        lock_timeout: spec.lock_timeout,
-        retention: spec.retention,
-        ..Change::new(spec.operation.clone(), vec![])
-    };
+    let change = spec.change(table.location(), vec![]);
     let committed = transaction.commit(change, &FooterRowCounter::new(state.runtime_env())).await?;
     spec.outcome.set(committed.clone());
     Ok(committed)

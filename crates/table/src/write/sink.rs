@@ -15,7 +15,7 @@ use datafusion::datasource::sink::DataSink;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
 use futures::StreamExt;
-use partwise_commit::{Change, Coverage, Operation, StagedFile, Table, TableSchema};
+use partwise_commit::{Coverage, Operation, StagedFile, Table, TableSchema};
 
 use super::encode::join_error;
 use super::manifest::{Manifest, manifest_schema};
@@ -67,7 +67,7 @@ impl PartitionSink {
         running: &mut Running,
         context: &TaskContext,
     ) -> Result<u64> {
-        let change = self.change(files);
+        let change = self.spec.change(self.table.location(), files);
         let transaction = running.take()?;
         let rows = FooterRowCounter::new(&context.runtime_env());
         if let Some(told) = &self.spec.preview {
@@ -80,25 +80,6 @@ impl PartitionSink {
         let rows = committed.rows_added;
         self.spec.outcome.set(committed);
         Ok(rows)
-    }
-
-    fn change(&self, files: Vec<StagedFile>) -> Change {
-        let spec = &self.spec;
-        Change {
-            recorded_as: spec.recorded_as,
-            max_shrink: spec.max_shrink,
-            scope: spec.scope.clone(),
-            if_exists: spec.if_exists,
-            token: spec.token.clone(),
-            was_there: spec.was_there,
-            read_version: spec.read_version,
-            read_within: spec.read_within.clone(),
-            reads: spec.reads(self.table.location()),
-            statement: spec.statement.clone(),
-            lock_timeout: spec.lock_timeout,
-            retention: spec.retention,
-            ..Change::new(spec.operation.clone(), files)
-        }
     }
 
     /// What an overwrite covers, as EXPLAIN names it.

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use partwise_commit::{
-    Committed, Coverage, IfExists, Location, Operation, Preview, Reads, RecordedOperation, Scope,
-    Token,
+    Change, Committed, Coverage, IfExists, Location, Operation, Preview, Reads, RecordedOperation,
+    Scope, StagedFile, Token,
 };
 
 use super::options::WriteOptions;
@@ -98,8 +98,27 @@ impl WriteSpec {
         }
     }
 
+    /// The commit of these files to the table at `target`.
+    pub fn change(&self, target: &Location, files: Vec<StagedFile>) -> Change {
+        Change {
+            recorded_as: self.recorded_as,
+            max_shrink: self.max_shrink,
+            scope: self.scope.clone(),
+            if_exists: self.if_exists,
+            token: self.token.clone(),
+            was_there: self.was_there,
+            read_version: self.read_version,
+            read_within: self.read_within.clone(),
+            reads: self.reads(target),
+            statement: self.statement.clone(),
+            lock_timeout: self.lock_timeout,
+            retention: self.retention,
+            ..Change::new(self.operation.clone(), files)
+        }
+    }
+
     /// What of the table at `target` has been read.
-    pub(super) fn reads(&self, target: &Location) -> Vec<Arc<dyn Reads>> {
+    fn reads(&self, target: &Location) -> Vec<Arc<dyn Reads>> {
         let logged = self.logs.iter().flat_map(ReadLog::seen);
         let seen = self.seen.iter().cloned().chain(logged);
         self.reads.iter().cloned().chain(seen.map(|seen| seen.of_target(target))).collect()

@@ -6,6 +6,7 @@ mod words;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,11 +51,8 @@ pub(super) fn open(
 fn s3(address: &StoreAddress, options: &BTreeMap<String, String>) -> Result<Arc<dyn TableStore>> {
     use object_store::ClientConfigKey;
     use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey as Key};
-    let mut builder = AmazonS3Builder::from_env().with_url(address.url.as_str());
-    for (name, value) in options {
-        let key: Key = known(address, name)?;
-        builder = builder.with_config(key, value);
-    }
+    let builder = AmazonS3Builder::from_env().with_url(address.url.as_str());
+    let mut builder = configured(builder, address, options, AmazonS3Builder::with_config)?;
     let endpoints = [Key::Endpoint, Key::S3Endpoint];
     let plain = endpoints.iter().filter_map(|key| builder.get_config_value(key));
     // Whoever writes http:// means it.
@@ -71,11 +69,8 @@ fn azure(
 ) -> Result<Arc<dyn TableStore>> {
     use object_store::ClientConfigKey;
     use object_store::azure::{AzureConfigKey as Key, MicrosoftAzureBuilder};
-    let mut builder = MicrosoftAzureBuilder::from_env().with_url(address.url.as_str());
-    for (name, value) in options {
-        let key: Key = known(address, name)?;
-        builder = builder.with_config(key, value);
-    }
+    let builder = MicrosoftAzureBuilder::from_env().with_url(address.url.as_str());
+    let mut builder = configured(builder, address, options, MicrosoftAzureBuilder::with_config)?;
     let endpoint = builder.get_config_value(&Key::Endpoint);
     if endpoint.is_some_and(|endpoint| endpoint.starts_with("http://")) {
         builder = builder.with_config(Key::Client(ClientConfigKey::AllowHttp), "true");
@@ -88,17 +83,26 @@ fn google(
     address: &StoreAddress,
     options: &BTreeMap<String, String>,
 ) -> Result<Arc<dyn TableStore>> {
-    use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey as Key};
-    let mut builder = GoogleCloudStorageBuilder::from_env().with_url(address.url.as_str());
-    for (name, value) in options {
-        let key: Key = known(address, name)?;
-        builder = builder.with_config(key, value);
-    }
+    use object_store::gcp::GoogleCloudStorageBuilder;
+    let builder = GoogleCloudStorageBuilder::from_env().with_url(address.url.as_str());
+    let builder = configured(builder, address, options, GoogleCloudStorageBuilder::with_config)?;
     finish(address, options, builder.with_retry(retry()).build())
 }
 
+/// A client's builder with each of the options set.
+fn configured<B, K: FromStr>(
+    builder: B,
+    address: &StoreAddress,
+    options: &BTreeMap<String, String>,
+    set: impl Fn(B, K, String) -> B,
+) -> Result<B> {
+    options.iter().try_fold(builder, |builder, (name, value)| {
+        Ok(set(builder, known(address, name)?, value.clone()))
+    })
+}
+
 /// An option as the builder's key.
-fn known<K: std::str::FromStr>(address: &StoreAddress, name: &str) -> Result<K> {
+fn known<K: FromStr>(address: &StoreAddress, name: &str) -> Result<K> {
     let feature = address.protocol.feature();
     let key = key_of(address.protocol, name).ok_or_else(|| {
         Error::invalid(format!("the option {name} is of another kind of store than {address}"))

@@ -56,12 +56,15 @@ impl StoreTable {
         let meta_key = self.in_log(names::TABLE)?;
         let published_key = self.in_log(names::PUBLISHED)?;
         let success_key = self.live(names::SUCCESS)?;
-        let (meta, published, success, exists) = futures::try_join!(
+        // A store that refuses says why in its answer to a GET or a LIST, never to a HEAD: those
+        // come first, whichever answer is there first.
+        let (meta, published, exists, success) = futures::join!(
             self.read(&meta_key),
             self.read(&published_key),
-            self.head(&success_key),
             self.any_object(),
-        )?;
+            self.head(&success_key),
+        );
+        let (meta, published, exists, success) = (meta?, published?, exists?, success?);
         let meta: Option<Meta> =
             meta.map(|(text, _)| from_json(&text, meta_key.as_ref())).transpose()?;
         let published: Option<Published> =

@@ -30,6 +30,13 @@ impl PartitionSelector for PartitionKeys {
     fn select(&self, prefixes: &[Vec<PartitionValue>]) -> Result<Vec<bool>> {
         Ok(prefixes.iter().map(|prefix| self.holds(prefix)).collect())
     }
+
+    fn leading_values(&self) -> Vec<Vec<PartitionValue>> {
+        let first = self.prefixes.iter().filter(|prefix| prefix.len() == 1);
+        let mut first: Vec<_> = first.flatten().cloned().collect();
+        first.sort();
+        vec![first]
+    }
 }
 
 /// What one of two selectors selects of what the other does.
@@ -55,6 +62,13 @@ mod tests {
 
     fn values(texts: &[&str]) -> Vec<PartitionValue> {
         texts.iter().map(|text| PartitionValue::Text(text.to_string())).collect()
+    }
+
+    #[test]
+    fn the_first_level_is_known_by_its_values() {
+        let keys =
+            [&["b", "1"], &["a", "2"], &["a", "1"]].map(|texts| PartitionKey::new(values(texts)));
+        assert_eq!(PartitionKeys::new(&keys).leading_values(), [values(&["a", "b"])]);
     }
 
     #[test]

@@ -12,10 +12,8 @@ use datafusion::logical_expr::{
     ColumnarValue, Expr, LogicalPlan, LogicalPlanBuilder, ScalarFunctionArgs, ScalarUDF,
     ScalarUDFImpl, Signature, Volatility, in_list, lit,
 };
-use partwise_commit::{
-    Coverage, Operation, PartitionColumn, PartitionKey, PartitionSelector, PartitionValue, Scope,
-};
-use partwise_table::{partition_value, scalar};
+use partwise_commit::{Coverage, Operation, PartitionColumn, PartitionKey, PartitionValue, Scope};
+use partwise_table::{PartitionKeys, partition_value, scalar};
 
 use crate::report::counted;
 use crate::{Error, Result};
@@ -46,7 +44,7 @@ impl Touched {
             }
             Self::Keys(keys) if !columns.is_empty() => {
                 let text = described(keys, columns);
-                let scope = Scope::new(Arc::new(Keys(Arc::clone(keys))), text);
+                let scope = Scope::new(Arc::new(PartitionKeys::new(keys.iter())), text);
                 (Operation::Overwrite(Coverage::Written), Some(scope))
             }
             _ => (Operation::Overwrite(Coverage::Matching(vec![])), None),
@@ -110,26 +108,6 @@ fn leading(
         (false, true) => in_list(column.clone(), listed, false).or(column.clone().is_null()),
         (false, false) => in_list(column.clone(), listed, false),
     })
-}
-
-/// Selects partitions by their keys.
-struct Keys(Arc<BTreeSet<PartitionKey>>);
-
-impl PartitionSelector for Keys {
-    fn select(&self, prefixes: &[Vec<PartitionValue>]) -> partwise_commit::Result<Vec<bool>> {
-        Ok(prefixes.iter().map(|prefix| holds(&self.0, prefix)).collect())
-    }
-
-    fn leading_values(&self) -> Vec<Vec<PartitionValue>> {
-        let first: BTreeSet<_> = self.0.iter().filter_map(|key| key.values().first()).collect();
-        vec![first.into_iter().cloned().collect()]
-    }
-}
-
-/// Whether a key begins with these values. Keys are sorted: the first that isn't less does, or none.
-fn holds(keys: &BTreeSet<PartitionKey>, prefix: &[PartitionValue]) -> bool {
-    let from = PartitionKey::new(prefix.to_vec());
-    keys.range(from..).next().is_some_and(|key| key.values().starts_with(prefix))
 }
 
 /// `touched(dt, hr)`: whether the partition of these values is one of those that change.
@@ -251,24 +229,6 @@ mod tests {
     use super::*;
     use datafusion::arrow::array::{Int32Array, StringArray};
     use partwise_commit::PartitionType;
-
-    #[test]
-    fn a_prefix_is_found_among_sorted_keys() {
-        let key = |d: &str, h| PartitionKey::new(vec![PartitionValue::Text(d.into()), h]);
-        let keys =
-            BTreeSet::from([key("d1", PartitionValue::Int(2)), key("d3", PartitionValue::Null)]);
-        for (prefix, held) in [
-            (vec![PartitionValue::Text("d1".into())], true),
-            (vec![PartitionValue::Text("d2".into())], false),
-            (vec![PartitionValue::Text("d3".into()), PartitionValue::Null], true),
-            (vec![PartitionValue::Text("d3".into()), PartitionValue::Int(1)], false),
-            (vec![PartitionValue::Text("d".into())], false),
-            (vec![PartitionValue::Null], false),
-            (vec![], true),
-        ] {
-            assert_eq!(holds(&keys, &prefix), held, "{prefix:?}");
-        }
-    }
 
     #[test]
     fn each_partition_is_collected_once_and_null_is_one() {

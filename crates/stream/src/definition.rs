@@ -1,0 +1,162 @@
+//! What the statements say, as types: `CREATE STREAM` and `START QUERY` map straight onto them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Duration;
+
+use datafusion::arrow::datatypes::SchemaRef;
+
+use crate::{Error, Result};
+
+/// A stream: `CREATE STREAM name (columns, WATERMARK FOR ts AS ts - INTERVAL ..) FROM kind 'path'
+/// OPTIONS (..)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamDefinition {
+    /// The name that queries read it by.
+    pub name: String,
+    /// The kind of its source, `FILES`, `RATE` or what a connector brings; case doesn't count.
+    pub kind: String,
+    /// Where the source is, for kinds that are somewhere.
+    pub path: Option<String>,
+    /// The source's options by lower-case name.
+    pub options: BTreeMap<String, String>,
+    /// The declared columns; none: the source tells them.
+    pub columns: Option<SchemaRef>,
+    /// The event time and how late a row may be.
+    pub watermark: Option<Watermark>,
+}
+
+impl StreamDefinition {
+    /// A stream of a kind of source, with nothing else said.
+    pub fn new(name: impl Into<String>, kind: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            kind: kind.into(),
+            path: None,
+            options: BTreeMap::new(),
+            columns: None,
+            watermark: None,
+        }
+    }
+
+    /// A stream of the files that arrive in a folder.
+    pub fn files(name: impl Into<String>, path: impl Into<String>) -> Self {
+        Self { path: Some(path.into()), ..Self::new(name, "FILES") }
+    }
+
+    /// Sets an option.
+    #[must_use]
+    pub fn option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.options.insert(name.into().to_ascii_lowercase(), value.into());
+        self
+    }
+
+    /// Declares the columns.
+    #[must_use]
+    pub fn columns(mut self, columns: SchemaRef) -> Self {
+        self.columns = Some(columns);
+        self
+    }
+
+    /// Declares the event time and how late a row may be.
+    #[must_use]
+    pub fn watermark(mut self, column: impl Into<String>, delay: Duration) -> Self {
+        self.watermark = Some(Watermark { column: column.into(), delay });
+        self
+    }
+}
+
+/// `WATERMARK FOR column AS column - delay`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watermark {
+    /// The column with the event time.
+    pub column: String,
+    /// How far the watermark stays behind the highest event time seen.
+    pub delay: Duration,
+}
+
+/// A query to be started: all that `START QUERY` says but its `SELECT`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct QueryDefinition {
+    /// The query's name; in a session, one at a time runs under it.
+    pub name: String,
+    /// What each batch gives out.
+    pub mode: OutputMode,
+    /// When batches run.
+    pub trigger: Trigger,
+    /// The checkpoint's folder.
+    pub checkpoint: PathBuf,
+    /// Where the rows go.
+    pub sink: SinkDefinition,
+}
+
+/// `INTO kind target PARTITIONED BY (..) KEYS (..) OPTIONS (..)`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SinkDefinition {
+    /// `TABLE`, `MEMORY`, `CONSOLE` or what a connector brings; case doesn't count.
+    pub kind: String,
+    /// The table or name it writes to.
+    pub target: Option<String>,
+    /// Partition columns of a table that is made.
+    pub partitioned_by: Vec<String>,
+    /// The columns that tell rows apart; empty: the group columns.
+    pub keys: Vec<String>,
+    /// The sink's options by lower-case name.
+    pub options: BTreeMap<String, String>,
+}
+
+/// What each batch gives out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OutputMode {
+    /// Rows that will never change: with an aggregate, a window once the watermark has passed its
+    /// end.
+    #[default]
+    Append,
+    /// The groups that changed in the batch, with their current values.
+    Update,
+    /// The whole result.
+    Complete,
+}
+
+impl OutputMode {
+    /// The word in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Append => "append",
+            Self::Update => "update",
+            Self::Complete => "complete",
+        }
+    }
+}
+
+impl fmt::Display for OutputMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for OutputMode {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let all = [Self::Append, Self::Update, Self::Complete];
+        all.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
+            Error::invalid(format!("OUTPUT MODE {text}: it is append, update or complete"))
+        })
+    }
+}
+
+/// When batches run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Trigger {
+    /// All that is there when the query starts, in as many batches as the source's limits make;
+    /// then the query ends.
+    #[default]
+    AvailableNow,
+    /// A batch each time this has passed, or as soon as the last one is done; until stopped.
+    Every(Duration),
+    /// One batch; then the query ends.
+    Once,
+}

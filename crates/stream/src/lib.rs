@@ -54,6 +54,7 @@
 //! - Checkpoints lie on a local disk.
 #![deny(missing_docs)]
 
+mod checkpoint;
 pub mod definition;
 mod error;
 pub mod progress;

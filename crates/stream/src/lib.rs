@@ -58,9 +58,11 @@ mod checkpoint;
 pub mod definition;
 mod error;
 pub mod progress;
+pub mod source;
 
 pub use definition::{
     OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
 };
 pub use error::{Error, ErrorKind, Result};
 pub use progress::Progress;
+pub use source::MemorySource;

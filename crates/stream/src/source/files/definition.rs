@@ -1,0 +1,161 @@
+//! `FROM FILES 'landing/' OPTIONS ('format' 'json', 'max_files_per_trigger' '100')`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::file_format::csv::CsvFormat;
+use datafusion::datasource::file_format::json::JsonFormat;
+use datafusion::datasource::file_format::parquet::ParquetFormat;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::execution::context::SessionState;
+
+use super::FilesSource;
+use super::list::{as_meta, list};
+use crate::definition::StreamDefinition;
+use crate::source::{SourceFactory, StreamSource};
+use crate::{Error, Result};
+
+/// What the files are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FileFormatName {
+    /// Parquet.
+    #[default]
+    Parquet,
+    /// One JSON object per line.
+    Json,
+    /// CSV; the first line names the columns unless `header` is `false`.
+    Csv,
+}
+
+impl FileFormatName {
+    /// The word in SQL.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Parquet => "parquet",
+            Self::Json => "json",
+            Self::Csv => "csv",
+        }
+    }
+
+    /// What the names of such files end in.
+    pub fn extension(self) -> &'static str {
+        self.name()
+    }
+
+    fn of(text: &str) -> Result<Self> {
+        let all = [Self::Parquet, Self::Json, Self::Csv];
+        all.into_iter().find(|format| format.name().eq_ignore_ascii_case(text)).ok_or_else(|| {
+            Error::invalid(format!("format '{text}': files are parquet, json or csv"))
+        })
+    }
+}
+
+const OPTIONS: [&str; 4] = ["format", "max_files_per_trigger", "header", "delimiter"];
+
+/// Makes sources of files.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FilesFactory;
+
+#[async_trait]
+impl SourceFactory for FilesFactory {
+    async fn source(
+        &self,
+        state: &SessionState,
+        definition: &StreamDefinition,
+    ) -> Result<Arc<dyn StreamSource>> {
+        check_options(definition)?;
+        let url = url(definition)?;
+        let option = |name: &str| definition.options.get(name).map(String::as_str);
+        let format_name = FileFormatName::of(option("format").unwrap_or("parquet"))?;
+        let format = format(format_name, option("header"), option("delimiter"))?;
+        let max_files = option("max_files_per_trigger").map(files_limit).transpose()?;
+        let schema = match &definition.columns {
+            Some(columns) => Arc::clone(columns),
+            None => inferred(state, &url, format_name, format.as_ref()).await?,
+        };
+        Ok(Arc::new(FilesSource { url, format_name, format, schema, max_files }))
+    }
+}
+
+fn check_options(definition: &StreamDefinition) -> Result<()> {
+    match definition.options.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
+        Some(unknown) => Err(Error::invalid(format!(
+            "FROM FILES has no option '{unknown}'; it has {}",
+            OPTIONS.join(", ")
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn url(definition: &StreamDefinition) -> Result<ListingTableUrl> {
+    let path = definition
+        .path
+        .as_deref()
+        .ok_or_else(|| Error::invalid("FROM FILES needs a folder: FROM FILES 'landing/'"))?;
+    let local = !path.contains("://");
+    if local && std::path::Path::new(path).is_file() {
+        return Err(Error::invalid(format!(
+            "{path} is a file: a stream reads the folder that files arrive in"
+        )));
+    }
+    Ok(ListingTableUrl::parse(format!("{}/", path.trim_end_matches('/')))?)
+}
+
+fn files_limit(text: &str) -> Result<usize> {
+    match text.trim().parse() {
+        Ok(files) if files > 0 => Ok(files),
+        _ => Err(Error::invalid(format!(
+            "max_files_per_trigger is '{text}': a number of files, 1 or more"
+        ))),
+    }
+}
+
+fn format(
+    name: FileFormatName,
+    header: Option<&str>,
+    delimiter: Option<&str>,
+) -> Result<Arc<dyn FileFormat>> {
+    if name != FileFormatName::Csv && (header.is_some() || delimiter.is_some()) {
+        return Err(Error::invalid("header and delimiter are options of csv"));
+    }
+    let header = match header.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("true") => true,
+        Some("false") => false,
+        Some(other) => return Err(Error::invalid(format!("header is '{other}': true or false"))),
+    };
+    let delimiter = match delimiter.map(str::as_bytes) {
+        None => b',',
+        Some([byte]) => *byte,
+        Some(_) => return Err(Error::invalid("delimiter is one character")),
+    };
+    Ok(match name {
+        FileFormatName::Parquet => Arc::new(ParquetFormat::default()),
+        FileFormatName::Json => Arc::new(JsonFormat::default()),
+        FileFormatName::Csv => {
+            Arc::new(CsvFormat::default().with_has_header(header).with_delimiter(delimiter))
+        }
+    })
+}
+
+/// The columns of the files that are there.
+async fn inferred(
+    state: &SessionState,
+    url: &ListingTableUrl,
+    name: FileFormatName,
+    format: &dyn FileFormat,
+) -> Result<SchemaRef> {
+    let store = state.runtime_env().object_store(url)?;
+    let files = list(store.as_ref(), url.prefix(), name.extension()).await?;
+    if files.is_empty() {
+        return Err(Error::invalid(format!(
+            "{} holds no {} file yet, so its columns can't be told: declare them, CREATE STREAM s \
+             (a BIGINT, ..) FROM FILES ..",
+            url.as_str(),
+            name.name()
+        )));
+    }
+    let files = files.iter().map(as_meta).collect::<Result<Vec<_>>>()?;
+    Ok(format.infer_schema(state, &store, &files).await?)
+}

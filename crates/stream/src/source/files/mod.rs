@@ -1,0 +1,118 @@
+//! Files that arrive in a folder, each read once.
+//!
+//! ```text
+//! list   the folder -> files there, oldest first          (hidden and unfinished ones left out)
+//! seen   those no batch has had yet -> at most max_files_per_trigger -> offsets
+//! scan   offsets -> a plan over exactly these files
+//! ```
+//! A file is known by its path: write it under a hidden name (`_x`, `.x`) or elsewhere, then rename
+//! it into the folder.
+
+mod definition;
+mod list;
+mod scan;
+mod seen;
+
+pub use definition::{FileFormatName, FilesFactory};
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::datasource::file_format::FileFormat;
+use datafusion::datasource::listing::ListingTableUrl;
+use datafusion::execution::context::SessionState;
+use datafusion::physical_plan::ExecutionPlan;
+use object_store::ObjectStore;
+use serde_json::Value;
+
+use super::{ReadRequest, Source, StreamSource};
+use crate::Result;
+use list::{FileOffsets, list};
+use seen::Seen;
+
+/// The files of a folder, of one format and one schema.
+#[derive(Clone, Debug)]
+pub struct FilesSource {
+    url: ListingTableUrl,
+    format_name: FileFormatName,
+    format: Arc<dyn FileFormat>,
+    schema: SchemaRef,
+    max_files: Option<usize>,
+}
+
+impl FilesSource {
+    fn extension(&self) -> &'static str {
+        self.format_name.extension()
+    }
+}
+
+#[async_trait]
+impl StreamSource for FilesSource {
+    fn describe(&self) -> String {
+        format!("FILES '{}' ({})", self.url.as_str(), self.format_name.name())
+    }
+
+    fn schema(&self) -> SchemaRef {
+        Arc::clone(&self.schema)
+    }
+
+    async fn reader(&self, state: &SessionState) -> Result<Box<dyn Source>> {
+        let store = state.runtime_env().object_store(&self.url)?;
+        Ok(Box::new(FilesReader { source: self.clone(), store, seen: Seen::default() }))
+    }
+}
+
+/// One query's reader.
+#[derive(Debug)]
+struct FilesReader {
+    source: FilesSource,
+    store: Arc<dyn ObjectStore>,
+    seen: Seen,
+}
+
+#[async_trait]
+impl Source for FilesReader {
+    async fn resume(&mut self, remembered: Option<Value>, since: Vec<Value>) -> Result<()> {
+        self.seen = Seen::resume(remembered, since)?;
+        Ok(())
+    }
+
+    async fn available_now(&mut self) -> Result<()> {
+        self.look().await?;
+        self.seen.close();
+        Ok(())
+    }
+
+    async fn next(&mut self) -> Result<Option<Value>> {
+        if self.seen.wants_look() {
+            self.look().await?;
+        }
+        self.seen.next(self.source.max_files)
+    }
+
+    async fn read(
+        &self,
+        offsets: &Value,
+        request: ReadRequest<'_>,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let offsets = FileOffsets::of(offsets)?;
+        if request.replayed {
+            list::check_same(self.store.as_ref(), &offsets).await?;
+        }
+        scan::plan(&self.source, &offsets, request).await
+    }
+
+    fn remembered(&self) -> Value {
+        self.seen.remembered()
+    }
+}
+
+impl FilesReader {
+    async fn look(&mut self) -> Result<()> {
+        let prefix = self.source.url.prefix();
+        let there = list(self.store.as_ref(), prefix, self.source.extension()).await?;
+        self.seen.found(there);
+        Ok(())
+    }
+}

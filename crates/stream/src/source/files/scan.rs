@@ -1,0 +1,34 @@
+//! A plan over exactly the files of a batch.
+
+use std::sync::Arc;
+
+use datafusion::catalog::Session;
+use datafusion::datasource::listing::PartitionedFile;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
+use datafusion::datasource::table_schema::TableSchema;
+use datafusion::physical_plan::ExecutionPlan;
+
+use super::FilesSource;
+use super::list::{FileOffsets, as_meta};
+use crate::Result;
+use crate::source::ReadRequest;
+
+pub(super) async fn plan(
+    source: &FilesSource,
+    offsets: &FileOffsets,
+    request: ReadRequest<'_>,
+) -> Result<Arc<dyn ExecutionPlan>> {
+    let files = offsets.files.iter().map(|file| Ok(PartitionedFile::from(as_meta(file)?)));
+    let files = files.collect::<Result<Vec<_>>>()?;
+    let tasks = request.state.config().target_partitions();
+    let schema = TableSchema::from(Arc::clone(&source.schema));
+    let config =
+        FileScanConfigBuilder::new(source.url.object_store(), source.format.file_source(schema))
+            .with_file_groups(FileGroup::new(files).split_files(tasks))
+            // A task reads its own files alone, so that a batch that is repeated comes in the same order.
+            .with_preserve_order(true)
+            .with_projection_indices(Some(request.projection.to_vec()))?
+            .build();
+    let state: &dyn Session = request.state;
+    Ok(source.format.create_physical_plan(state, config).await?)
+}

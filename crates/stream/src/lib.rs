@@ -57,8 +57,11 @@
 mod checkpoint;
 pub mod definition;
 mod error;
+mod plan;
 pub mod progress;
 pub mod source;
+mod stream_table;
+pub mod window;
 
 pub use definition::{
     OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
@@ -66,3 +69,4 @@ pub use definition::{
 pub use error::{Error, ErrorKind, Result};
 pub use progress::Progress;
 pub use source::MemorySource;
+pub use stream_table::StreamTable;

@@ -1,0 +1,43 @@
+//! What is counted of a batch's rows while they are read.
+
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+/// Counts of the rows of a batch; tasks share it.
+#[derive(Debug)]
+pub(crate) struct Meter {
+    rows: AtomicU64,
+    late: AtomicU64,
+    /// `i64::MIN` as long as there is none.
+    newest: AtomicI64,
+}
+
+impl Default for Meter {
+    fn default() -> Self {
+        Self { rows: AtomicU64::new(0), late: AtomicU64::new(0), newest: AtomicI64::new(i64::MIN) }
+    }
+}
+
+impl Meter {
+    pub fn count(&self, rows: usize, late: usize, newest: Option<i64>) {
+        self.rows.fetch_add(rows as u64, Ordering::Relaxed);
+        self.late.fetch_add(late as u64, Ordering::Relaxed);
+        if let Some(newest) = newest {
+            self.newest.fetch_max(newest, Ordering::Relaxed);
+        }
+    }
+
+    /// Rows read.
+    pub fn rows(&self) -> u64 {
+        self.rows.load(Ordering::Relaxed)
+    }
+
+    /// Of them, those older than the watermark.
+    pub fn late(&self) -> u64 {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    /// The highest event time.
+    pub fn newest(&self) -> Option<i64> {
+        Some(self.newest.load(Ordering::Relaxed)).filter(|newest| *newest > i64::MIN)
+    }
+}

@@ -60,6 +60,7 @@ mod error;
 mod plan;
 pub mod progress;
 pub mod source;
+mod state;
 mod stream_table;
 pub mod window;
 

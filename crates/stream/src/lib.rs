@@ -59,6 +59,7 @@ pub mod definition;
 mod error;
 mod plan;
 pub mod progress;
+pub mod sink;
 pub mod source;
 mod state;
 mod stream_table;
@@ -69,5 +70,6 @@ pub use definition::{
 };
 pub use error::{Error, ErrorKind, Result};
 pub use progress::Progress;
+pub use sink::{BatchId, ConsoleSink, ForeachBatch, MemorySink, Once, TableSink};
 pub use source::MemorySource;
 pub use stream_table::StreamTable;

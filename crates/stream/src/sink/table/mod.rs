@@ -1,0 +1,240 @@
+//! `INTO TABLE`: each batch is one commit that carries the token (query, batch, digest).
+//!
+//! ```text
+//! append    rows --------------------------------------------> append
+//! complete  rows --------------------------------------------> overwrite, whole table
+//! update    rows -> the partitions they touch -> rows there without equal keys
+//!                                          \--- together -----> overwrite, exactly these partitions
+//! ```
+//! The table stays plain Parquet: any reader sees it rightly, and batch jobs write it too. A batch
+//! that is in the log is skipped; the same batch with other input is an error.
+
+mod claims;
+mod merge;
+mod touched;
+mod write;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use datafusion::execution::context::SessionContext;
+use partwise_commit::{Change, Location, Operation, Table, TableSchema};
+use partwise_table::FooterRowCounter;
+use partwise_table::config::PartwiseConfig;
+use partwise_table::write::{WriteOptions, table_types};
+
+use super::{Sink, SinkBatch, SinkFactory, SinkQuery, Written};
+use crate::definition::{OutputMode, SinkDefinition};
+use crate::{Error, ErrorKind, Result};
+
+/// Times a batch is written again when another writer came between.
+const CONFLICT_RETRIES: usize = 50;
+
+/// Properties of a table that say nothing of how its files are written.
+const TABLE_PROPERTIES: [&str; 2] = ["retention", "success_marker"];
+
+/// A table of Partwise as a sink; it is made if it is missing.
+#[derive(Clone, Debug)]
+pub struct TableSink {
+    location: Location,
+    partitioned_by: Vec<String>,
+    keys: Vec<String>,
+    options: BTreeMap<String, String>,
+}
+
+impl TableSink {
+    /// The table at a location.
+    pub fn new(location: impl Into<Location>) -> Self {
+        let (partitioned_by, keys, options) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { location: location.into(), partitioned_by, keys, options }
+    }
+
+    /// The partition columns, in the order of the directory levels; of a table that is there, they
+    /// must be these.
+    #[must_use]
+    pub fn partition_by<N: Into<String>>(self, columns: impl IntoIterator<Item = N>) -> Self {
+        Self { partitioned_by: columns.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The columns that tell rows apart, in place of the group columns.
+    #[must_use]
+    pub fn with_keys<N: Into<String>>(self, keys: impl IntoIterator<Item = N>) -> Self {
+        Self { keys: keys.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// An option of the table to be made, such as `compression`.
+    #[must_use]
+    pub fn option(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.options.insert(name.into(), value.into());
+        self
+    }
+
+    fn table(&self) -> Table {
+        Table::new(self.location.clone())
+    }
+
+    /// Makes the table of these columns, empty.
+    async fn make(&self, query: &SinkQuery) -> Result<TableSchema> {
+        let types = Arc::new(table_types(&query.schema)?);
+        let schema = TableSchema::new(types, self.partitioned_by.clone())?;
+        WriteOptions::from_config(&PartwiseConfig::default()).with_options(
+            &self.options,
+            &schema,
+            &TABLE_PROPERTIES,
+        )?;
+        if schema.file_schema().fields().is_empty() {
+            return Err(Error::invalid(
+                "every column is a partition column, so the files would be empty: leave one out of \
+                 PARTITIONED BY",
+            ));
+        }
+        let table = self.table();
+        let transaction = table.begin(&schema, self.options.clone()).await?;
+        let rows = FooterRowCounter::new(&Default::default());
+        let change = Change {
+            statement: format!("the query {}", query.name),
+            ..Change::new(Operation::Create, vec![])
+        };
+        match transaction.commit(change, &rows).await {
+            Ok(_) => Ok(schema),
+            // Another query of the same start may have been first.
+            Err(error) => match table.describe().await?.schema {
+                Some(schema) => Ok(schema),
+                None => Err(error.into()),
+            },
+        }
+    }
+}
+
+/// Makes sinks of tables by their path: where a lake is known, `INTO TABLE name` has a factory that
+/// finds the path.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableFactory;
+
+#[async_trait]
+impl SinkFactory for TableFactory {
+    async fn sink(&self, _: &SessionContext, definition: &SinkDefinition) -> Result<Arc<dyn Sink>> {
+        let Some(path) = &definition.target else {
+            return Err(Error::invalid("INTO TABLE needs a table"));
+        };
+        Ok(Arc::new(TableSink {
+            partitioned_by: definition.partitioned_by.clone(),
+            keys: definition.keys.clone(),
+            options: definition.options.clone(),
+            ..TableSink::new(absolute(Path::new(path)))
+        }))
+    }
+}
+
+fn absolute(path: &Path) -> std::path::PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+/// Refuses clauses that only tables have.
+pub(super) fn refuse_parts(definition: &SinkDefinition, kind: &str) -> Result<()> {
+    let clause = match definition {
+        SinkDefinition { target: Some(_), .. } => "a target",
+        SinkDefinition { partitioned_by, .. } if !partitioned_by.is_empty() => "PARTITIONED BY",
+        SinkDefinition { keys, .. } if !keys.is_empty() => "KEYS",
+        _ => return Ok(()),
+    };
+    Err(Error::invalid(format!("INTO {kind} takes no {clause}: leave it out")))
+}
+
+#[async_trait]
+impl Sink for TableSink {
+    fn describe(&self) -> String {
+        match &self.location {
+            Location::Local { dir, .. } => format!("TABLE {}", absolute(dir).display()),
+            other @ Location::Store { .. } => format!("TABLE {}", other.display()),
+        }
+    }
+
+    fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    async fn open(&self, query: &SinkQuery) -> Result<()> {
+        let table = self.table();
+        let there = table.describe().await?;
+        claims::check(&table, query).await?;
+        let schema = match there.schema {
+            Some(schema) => schema,
+            None if there.has_data => return Err(self.foreign()),
+            None => self.make(query).await?,
+        };
+        self.check_columns(&schema, query)
+    }
+
+    async fn write(&self, batch: SinkBatch) -> Result<Written> {
+        if batch.replayed && claims::has(&self.table(), &batch).await? {
+            return Ok(Written::Already);
+        }
+        let mut tries = 0;
+        loop {
+            match self.attempt(&batch).await {
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < CONFLICT_RETRIES => {
+                    tries += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+impl TableSink {
+    async fn attempt(&self, batch: &SinkBatch) -> Result<Written> {
+        match batch.query.mode {
+            OutputMode::Append => write::append(self, batch).await,
+            OutputMode::Complete => write::replace(self, batch).await,
+            OutputMode::Update => merge::update(self, batch).await,
+        }
+    }
+
+    fn foreign(&self) -> Error {
+        Error::refused(format!(
+            "{} holds files of another tool and no log of Partwise, which is what tells a batch that \
+             is in: write to a new table, or make this one Partwise's with CREATE TABLE .. AS",
+            self.location.display()
+        ))
+    }
+
+    /// The table's columns are the query's, by name, and an update's partitions follow from its keys.
+    fn check_columns(&self, schema: &TableSchema, query: &SinkQuery) -> Result<()> {
+        let place = self.location.display();
+        let parts: Vec<&str> =
+            schema.partition_columns().iter().map(|column| column.name.as_str()).collect();
+        let same = parts.len() == self.partitioned_by.len()
+            && parts.iter().zip(&self.partitioned_by).all(|(a, b)| a.eq_ignore_ascii_case(b));
+        if !self.partitioned_by.is_empty() && !same {
+            return Err(Error::invalid(format!(
+                "{place} is partitioned by ({}), not by ({}): leave PARTITIONED BY out, or write to \
+                 another table",
+                parts.join(", "),
+                self.partitioned_by.join(", ")
+            )));
+        }
+        write::places(schema, &query.schema, &place)?;
+        if query.mode != OutputMode::Update {
+            return Ok(());
+        }
+        if query.keys.is_empty() {
+            return Err(Error::invalid(
+                "OUTPUT MODE update replaces rows by their keys, and the query has no group columns: \
+                 use complete, whose one row is the whole result",
+            ));
+        }
+        let follows = |part: &str| query.fixed.iter().any(|fixed| fixed.eq_ignore_ascii_case(part));
+        match parts.iter().find(|part| !follows(part)) {
+            None => Ok(()),
+            Some(part) => Err(Error::invalid(format!(
+                "OUTPUT MODE update finds the row to replace by its keys ({}), and the partition \
+                 column {part} doesn't follow from them: an older row could be in another \
+                 partition. Compute {part} from the group columns, or put it among the KEYS",
+                query.keys.join(", ")
+            ))),
+        }
+    }
+}

@@ -55,21 +55,27 @@
 #![deny(missing_docs)]
 
 mod checkpoint;
+pub mod context;
 pub mod definition;
+mod engine;
 mod error;
 mod plan;
 pub mod progress;
+pub mod query;
 pub mod sink;
 pub mod source;
 mod state;
 mod stream_table;
 pub mod window;
 
+pub use context::StreamContext;
 pub use definition::{
     OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
 };
+pub use engine::{Step, StepHook};
 pub use error::{Error, ErrorKind, Result};
 pub use progress::Progress;
+pub use query::{StreamQuery, StreamWriter, WriteStream};
 pub use sink::{BatchId, ConsoleSink, ForeachBatch, MemorySink, Once, TableSink};
 pub use source::MemorySource;
 pub use stream_table::StreamTable;

@@ -1,0 +1,99 @@
+//! Which columns tell a query's rows apart.
+
+use std::collections::{BTreeSet, HashSet};
+
+use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::row::{RowConverter, SortField};
+
+use crate::definition::OutputMode;
+use crate::plan::{ColumnRole, StreamPlan};
+use crate::sink::SinkQuery;
+use crate::{Error, Result};
+
+/// The keys of a query's rows and what follows from them.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Keys {
+    /// The columns that tell rows apart.
+    pub keys: Vec<String>,
+    /// The columns that follow from the keys, the keys among them.
+    pub fixed: Vec<String>,
+    /// The keys may not tell all groups apart.
+    pub doubtful: bool,
+}
+
+/// The keys that are named, or the group columns.
+///
+/// # Errors
+/// A key that is no column of the result; in update mode, a group column that the result lacks.
+pub(super) fn keys_of(plan: &StreamPlan, named: &[String]) -> Result<Keys> {
+    let name = |at: usize| plan.schema.field(at).name().clone();
+    let groups = plan.groups().map_or(0, |groups| groups.group_text.len());
+    let is_group = |at: &usize| matches!(plan.columns[*at], ColumnRole::Group(_));
+    let places: Vec<usize> = match named {
+        [] => (0..plan.columns.len()).filter(is_group).collect(),
+        named => named.iter().map(|key| place(plan, key)).collect::<Result<_>>()?,
+    };
+    let of = |at: &usize| match &plan.columns[*at] {
+        ColumnRole::Group(group) => Some(*group),
+        _ => None,
+    };
+    let told: BTreeSet<usize> = places.iter().filter_map(of).collect();
+    let missing = (0..groups).find(|group| !told.contains(group));
+    if let (OutputMode::Update, [], Some(missing), Some(groups)) =
+        (plan.mode, named, missing, plan.groups())
+    {
+        return Err(Error::invalid(format!(
+            "OUTPUT MODE update gives out groups that changed, and without the group column {} in \
+             the SELECT list they can't be told apart: select it, or name KEYS (..)",
+            groups.group_text[missing]
+        )));
+    }
+    let follows = |at: &usize| match &plan.columns[*at] {
+        _ if places.contains(at) => true,
+        ColumnRole::Group(group) => told.contains(group),
+        ColumnRole::OfGroups(of) => of.is_subset(&told),
+        ColumnRole::Value => false,
+    };
+    Ok(Keys {
+        fixed: (0..plan.columns.len()).filter(follows).map(name).collect(),
+        keys: places.into_iter().map(name).collect(),
+        doubtful: missing.is_some() && !named.is_empty(),
+    })
+}
+
+fn place(plan: &StreamPlan, key: &str) -> Result<usize> {
+    let fields = plan.schema.fields();
+    fields.iter().position(|field| field.name().eq_ignore_ascii_case(key)).ok_or_else(|| {
+        let names: Vec<&str> = fields.iter().map(|field| field.name().as_str()).collect();
+        Error::invalid(format!(
+            "KEYS ({key}): the query has no such column; it has {}",
+            names.join(", ")
+        ))
+    })
+}
+
+/// Checks that no two rows have one key.
+///
+/// # Errors
+/// Two rows of one key.
+pub(super) fn check_unique(rows: &[RecordBatch], query: &SinkQuery) -> Result<()> {
+    let places: Vec<usize> =
+        query.keys.iter().map(|key| query.schema.index_of(key)).collect::<Result<_, _>>()?;
+    let fields = places.iter().map(|at| query.schema.field(*at).data_type().clone());
+    let converter = RowConverter::new(fields.map(SortField::new).collect())?;
+    let mut seen = HashSet::new();
+    for batch in rows {
+        let columns: Vec<_> =
+            places.iter().map(|at| std::sync::Arc::clone(batch.column(*at))).collect();
+        for row in converter.convert_columns(&columns)?.iter() {
+            if !seen.insert(row.owned()) {
+                return Err(Error::refused(format!(
+                    "two groups of one batch have the same KEYS ({}), so one would replace the \
+                     other: name keys that tell all groups apart",
+                    query.keys.join(", ")
+                )));
+            }
+        }
+    }
+    Ok(())
+}

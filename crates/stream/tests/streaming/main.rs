@@ -1,0 +1,14 @@
+//! Streaming queries from their sources to their sinks.
+
+mod aggregates;
+mod crash;
+mod instances;
+mod kit;
+mod refusals;
+mod replay;
+mod report;
+mod sinks;
+mod sources;
+mod state;
+mod taxi;
+mod watermark;

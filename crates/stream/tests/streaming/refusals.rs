@@ -1,0 +1,214 @@
+//! What is refused, and in which words.
+
+use partwise_stream::{ErrorKind, MemorySink, OutputMode, StreamWriter, TableSink, WriteStream};
+
+use crate::kit::{Lab, REPORT, events, run, watermark};
+
+async fn refused(writer: StreamWriter, words: &[&str]) {
+    let error = writer.start().await.expect_err(words[0]);
+    let said = error.to_string();
+    for word in words {
+        assert!(said.contains(word), "'{word}' isn't in: {said}");
+    }
+}
+
+async fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.trips(4, 2).await;
+    lab
+}
+
+fn report_sink(lab: &Lab) -> TableSink {
+    TableSink::new(lab.path("report")).partition_by(["month"])
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn modes_that_have_no_meaning() {
+    let lab = lab().await;
+    let clicks = lab.memory("clicks", events(&[]).schema(), watermark(1));
+    clicks.add(events(&[(Some(1), 1)])).unwrap();
+    let sink = || MemorySink::new("m");
+    let by_zone = "SELECT zone, count(*) AS c FROM trips GROUP BY zone";
+    let append = lab.query(by_zone, "a", OutputMode::Append).await.sink(sink());
+    refused(append, &["without a watermark a group can always change", "update or complete"]).await;
+    let no_window = "SELECT n, count(*) AS c FROM clicks GROUP BY n";
+    let append = lab.query(no_window, "b", OutputMode::Append).await.sink(sink());
+    refused(append, &["none of the group columns is a window over ts", "tumble(ts"]).await;
+    let months = "SELECT date_trunc('month', ts) AS m, count(*) AS c FROM clicks GROUP BY 1";
+    let append = lab.query(months, "c", OutputMode::Append).await.sink(sink());
+    refused(append, &["none of the group columns is a window"]).await;
+    let complete =
+        lab.query("SELECT zone FROM trips", "d", OutputMode::Complete).await.sink(sink());
+    refused(complete, &["every row there ever was", "use append"]).await;
+    assert!(!lab.path("ck-a").exists(), "a refused query left a checkpoint");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queries_that_a_stream_cant_run() {
+    let lab = lab().await;
+    let zones = "CREATE TABLE zones AS SELECT 1 AS id, 'one' AS name";
+    lab.session.sql(zones).await.unwrap().collect().await.unwrap();
+    let cases = [
+        ("SELECT zone FROM trips ORDER BY zone", "ORDER BY"),
+        ("SELECT zone FROM trips LIMIT 3", "LIMIT"),
+        ("SELECT sum(amount) OVER (PARTITION BY zone) AS s FROM trips", "a window function"),
+        ("SELECT zone FROM trips UNION ALL SELECT id FROM zones", "UNION"),
+        ("SELECT a.zone FROM trips a JOIN trips b ON a.zone = b.zone", "two scans of streams"),
+        ("SELECT name FROM zones LEFT JOIN trips ON zone = id", "join over a stream"),
+        ("SELECT name FROM zones WHERE id IN (SELECT zone FROM trips)", "over a stream"),
+        ("SELECT name FROM zones", "the query reads no stream"),
+        (
+            "SELECT max(c) AS m FROM (SELECT zone, count(*) AS c FROM trips GROUP BY zone)",
+            "aggregate of an aggregate",
+        ),
+        ("SELECT zone, tag, count(*) AS c FROM trips GROUP BY CUBE (zone, tag)", "CUBE"),
+    ];
+    for (sql, words) in cases {
+        let writer = lab.query(sql, "q", OutputMode::Update).await.sink(MemorySink::new("m"));
+        refused(writer, &[words]).await;
+    }
+    let read = lab.session.sql("SELECT * FROM trips").await.unwrap().collect().await.unwrap_err();
+    assert!(read.to_string().contains("trips is a stream"), "{read}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_join_with_a_table_at_rest_and_an_order_of_a_complete_result_run() {
+    let lab = lab().await;
+    let zones = "CREATE TABLE zones AS SELECT 1 AS id, 'one' AS name";
+    lab.session.sql(zones).await.unwrap().collect().await.unwrap();
+    let sql = "SELECT name, count(*) AS c FROM trips LEFT JOIN zones ON zone = id GROUP BY name \
+         ORDER BY c DESC LIMIT 1";
+    let sink = MemorySink::new("m");
+    run(lab.query(sql, "q", OutputMode::Complete).await.sink(sink.clone())).await.unwrap();
+    let rows = crate::kit::rows(sink.rows());
+    assert!(rows.len() == 1 && rows[0].starts_with("NULL | "), "{rows:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_query_over_its_checkpoint() {
+    let lab = lab().await;
+    run(lab.query(REPORT, "q", OutputMode::Update).await.sink(report_sink(&lab))).await.unwrap();
+    let again = async |sql: &str, mode| lab.query(sql, "q", mode).await.sink(report_sink(&lab));
+    let swapped = REPORT.replace(
+        "GROUP BY tumble(ts, INTERVAL '1 hour'), zone",
+        "GROUP BY zone, tumble(ts, INTERVAL '1 hour')",
+    );
+    refused(
+        again(&swapped, OutputMode::Update).await,
+        &["its group columns: was", "new CHECKPOINT"],
+    )
+    .await;
+    let other_sum = REPORT.replace("sum(amount)", "max(amount)");
+    refused(again(&other_sum, OutputMode::Update).await, &["its aggregates: was"]).await;
+    let renamed = REPORT.replace("AS revenue", "AS income");
+    refused(again(&renamed, OutputMode::Update).await, &["its result's columns"]).await;
+    let filtered = REPORT.replace("FROM trips", "FROM trips WHERE amount > 3");
+    refused(again(&filtered, OutputMode::Update).await, &["its plan"]).await;
+    refused(again(REPORT, OutputMode::Complete).await, &["its output mode: was update"]).await;
+    let elsewhere = TableSink::new(lab.path("elsewhere")).partition_by(["month"]);
+    let other_sink = lab.query(REPORT, "q", OutputMode::Update).await.sink(elsewhere);
+    refused(other_sink, &["its sink: was TABLE", "elsewhere"]).await;
+    assert!(!lab.path("elsewhere").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn another_source_under_the_streams_name() {
+    let (one, other) = (lab().await, lab().await);
+    run(one.query(REPORT, "q", OutputMode::Update).await.sink(report_sink(&one))).await.unwrap();
+    let frame = other.session.sql(REPORT).await.unwrap();
+    let writer = frame.write_stream().name("q").output_mode(OutputMode::Update);
+    let writer = writer.checkpoint(one.path("ck-q")).sink(report_sink(&one));
+    refused(writer, &["its source: was trips from FILES"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_of_another_query() {
+    let lab = lab().await;
+    run(lab.query(REPORT, "q", OutputMode::Update).await.sink(report_sink(&lab))).await.unwrap();
+    let frame = lab.session.sql(REPORT).await.unwrap();
+    let writer = frame.write_stream().name("r").output_mode(OutputMode::Update);
+    let writer = writer.checkpoint(lab.path("ck-q")).sink(report_sink(&lab));
+    refused(writer, &["belongs to the query q, not to r"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_checkpoint_over_a_used_sink() {
+    let lab = lab().await;
+    let writer = async || lab.query(REPORT, "q", OutputMode::Update).await.sink(report_sink(&lab));
+    run(writer().await).await.unwrap();
+    let before = lab.table(lab.path("report"), "report", "SELECT * FROM report").await;
+    std::fs::remove_dir_all(lab.path("ck-q")).unwrap();
+    refused(writer().await, &["another checkpoint", "DROP TABLE", "another name"]).await;
+    assert_eq!(lab.table(lab.path("report"), "report", "SELECT * FROM report").await, before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_was_rebuilt_under_its_query() {
+    let lab = lab().await;
+    let writer = async || lab.query(REPORT, "q", OutputMode::Update).await.sink(report_sink(&lab));
+    run(writer().await).await.unwrap();
+    std::fs::remove_dir_all(lab.path("report")).unwrap();
+    std::fs::remove_dir_all(lab.path("_partwise/report")).unwrap();
+    refused(writer().await, &["lacks batch 1 of q", "RESTORE", "new CHECKPOINT"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_batch_with_other_input() {
+    let lab = lab().await;
+    let writer = async || lab.query(REPORT, "q", OutputMode::Update).await.sink(report_sink(&lab));
+    run(writer().await).await.unwrap();
+    let last = crate::kit::forget_last_commit(&lab.path("ck-q"));
+    let offsets = lab.path("ck-q/offsets").join(last.to_string());
+    let text = std::fs::read_to_string(&offsets).unwrap();
+    let mut entry: serde_json::Value = serde_json::from_str(&text).unwrap();
+    entry["digest"] = "another".into();
+    std::fs::write(&offsets, entry.to_string()).unwrap();
+    let error = run(writer().await).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.to_string().contains("already with other input"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_complete_result_into_another_querys_table() {
+    let lab = lab().await;
+    run(lab.query(REPORT, "q", OutputMode::Update).await.sink(report_sink(&lab))).await.unwrap();
+    let other = lab.query(REPORT, "r", OutputMode::Complete).await.sink(report_sink(&lab));
+    refused(other, &["holds rows of the query q", "a table of its own"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn updates_whose_rows_cant_be_found_again() {
+    let lab = lab().await;
+    let hidden = "SELECT count(*) AS c FROM trips GROUP BY zone";
+    let writer = lab.query(hidden, "a", OutputMode::Update).await.sink(MemorySink::new("m"));
+    refused(writer, &["without the group column trips.zone"]).await;
+    let moving = "SELECT zone, CAST(count(*) AS VARCHAR) AS size, sum(amount) AS s FROM trips \
+         GROUP BY zone";
+    let sink = TableSink::new(lab.path("t")).partition_by(["size"]);
+    let writer = lab.query(moving, "b", OutputMode::Update).await.sink(sink);
+    refused(writer, &["the partition column size doesn't follow from them"]).await;
+    let whole = "SELECT count(*) AS c FROM trips";
+    let writer =
+        lab.query(whole, "c", OutputMode::Update).await.sink(TableSink::new(lab.path("u")));
+    refused(writer, &["has no group columns", "use complete"]).await;
+    let sql = "SELECT zone, tag, count(*) AS c FROM trips GROUP BY zone, tag";
+    let sink = TableSink::new(lab.path("v")).with_keys(["zone"]);
+    let error = run(lab.query(sql, "d", OutputMode::Update).await.sink(sink)).await.unwrap_err();
+    assert!(error.to_string().contains("have the same KEYS (zone)"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_doesnt_fit() {
+    let lab = lab().await;
+    let sql = "SELECT zone, amount FROM trips";
+    run(lab.query(sql, "q", OutputMode::Append).await.sink(TableSink::new(lab.path("t"))))
+        .await
+        .unwrap();
+    let other = "SELECT zone, amount, tag FROM trips";
+    let writer =
+        lab.query(other, "r", OutputMode::Append).await.sink(TableSink::new(lab.path("t")));
+    refused(writer, &["has no column tag", "ADD COLUMN"]).await;
+    let sink = TableSink::new(lab.path("t")).partition_by(["zone"]);
+    let writer = lab.query(sql, "s", OutputMode::Append).await.sink(sink);
+    refused(writer, &["is partitioned by (), not by (zone)"]).await;
+}

@@ -36,13 +36,11 @@ pub(super) async fn update(sink: &TableSink, batch: &SinkBatch) -> Result<Writte
     spec.read_version = Some(table.version().unwrap_or(0));
     spec.logs = vec![table.reads().clone()];
     let rows = merged(&table, new, parts.then_some(&touched), &batch.query.keys)?;
-    let written = commit(&table, batch, spec, rows).await?;
-    match written {
-        Written::Rows(_) => {
-            Ok(Written::Rows(super::super::rows::count(&batch.rows.collect(&batch.state).await?)))
-        }
-        Written::Already => Ok(Written::Already),
-    }
+    // The commit's rows are those of whole partitions.
+    Ok(match commit(&table, batch, spec, rows).await? {
+        Written::Rows(_) => Written::Rows(changed),
+        Written::Already => Written::Already,
+    })
 }
 
 /// The batch's rows as the table has them.

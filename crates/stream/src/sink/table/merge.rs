@@ -89,7 +89,7 @@ fn merged(
     let scan = |name: &str, table: Arc<dyn TableProvider>| {
         LogicalPlanBuilder::scan(name, provider_as_source(table), None)
     };
-    let mut old = scan("old", Arc::new(table.clone()))?;
+    let mut old = scan("old", Arc::new(table.whole_rows()))?;
     if let Some(touched) = touched {
         old = old.filter(touched.condition(table.table_schema(), "old")?)?;
     }

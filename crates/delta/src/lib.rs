@@ -1,0 +1,1 @@
+//! Delta tables for streaming queries.

@@ -1,0 +1,1 @@
+//! PostgreSQL tables for streaming queries.

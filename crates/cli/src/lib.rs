@@ -59,6 +59,10 @@ pub fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(line) => line,
         Err(error) => return usage(&error),
     };
+    if std::time::SystemTime::now() < std::time::UNIX_EPOCH {
+        eprintln!("error: this machine's clock is before 1970: set it");
+        return Status::Failed.into();
+    }
     match run_to_end(line) {
         Ok(()) => Status::Done.into(),
         Err(failure) => {

@@ -10,6 +10,7 @@ use crate::record::RecordedOperation;
 use crate::snapshot::{DataFile, PartitionSelector};
 use crate::token::Token;
 use crate::transaction::StagedFile;
+use crate::turn::Turn;
 
 /// What a commit is to do.
 #[derive(Clone, Debug)]
@@ -51,6 +52,8 @@ pub struct Change {
     pub statement: String,
     /// How long to wait for another writer's commit.
     pub lock_timeout: Duration,
+    /// The right to commit next, where the statement took it before it read.
+    pub turn: Option<Turn>,
     /// How long what this commit replaces is kept; none for the table's property `retention`, or
     /// 7 days.
     pub retention: Option<Duration>,
@@ -74,6 +77,7 @@ impl Change {
             engine: concat!("partwise ", env!("CARGO_PKG_VERSION")).to_string(),
             statement: String::new(),
             lock_timeout: Duration::from_secs(60),
+            turn: None,
             retention: None,
         }
     }

@@ -95,6 +95,7 @@ mod store;
 mod table;
 mod token;
 mod transaction;
+mod turn;
 mod vacuum;
 
 pub use address::{StoreAddress, hide_secrets, is_address, is_secret, is_store_option};
@@ -127,4 +128,5 @@ pub use token::{JobState, StepState, Token};
 pub use transaction::{
     Committed, PartitionChange, RowCounter, StagedFile, StagedWriter, StagingHandle, Transaction,
 };
+pub use turn::Turn;
 pub use vacuum::{Vacuum, Vacuumed, Waste, WasteKind};

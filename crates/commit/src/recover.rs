@@ -91,11 +91,17 @@ fn lost(backend: &dyn Backend, what: &str) -> Error {
     ))
 }
 
+/// A second version is logged once the first is published: then that was said, and is gone.
+pub(crate) async fn check_unborn(backend: &dyn Backend) -> Result<()> {
+    match backend.record_versions().await?.iter().any(|version| *version > 1) {
+        true => Err(lost(backend, names::PUBLISHED)),
+        false => Ok(()),
+    }
+}
+
 /// A log that nothing was published in: its first record may wait.
 async fn settle_first(backend: &dyn Backend, meta: Meta) -> Result<Head> {
-    if backend.record_versions().await?.iter().any(|version| *version > 1) {
-        return Err(lost(backend, names::PUBLISHED));
-    }
+    check_unborn(backend).await?;
     match backend.record(1).await? {
         None => Ok(Head { meta: Some(meta), ..Head::default() }),
         Some(Slot::Record(record)) => {

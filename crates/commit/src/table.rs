@@ -16,7 +16,7 @@ use crate::local::{DiskReader, LocalTable, blocking};
 use crate::location::Location;
 use crate::partition::PartitionColumn;
 use crate::record::{Record, Totals};
-use crate::recover::schema_at;
+use crate::recover::{check_unborn, schema_at};
 use crate::schema::TableSchema;
 use crate::snapshot::{
     AllPartitions, At, DataFile, PartitionSelector, Past, Snapshot, discover, missing_record, take,
@@ -229,7 +229,10 @@ async fn describe(backend: &dyn Backend, look: &Look) -> Result<Description> {
     description.has_data = match look.life() {
         Life::Ours(..) => true,
         // A first commit that isn't published may have brought files in: they don't count yet.
-        Life::Unborn(_) => !take(backend, &[], &AllPartitions).await?.partitions.is_empty(),
+        Life::Unborn(_) => {
+            check_unborn(backend).await?;
+            !take(backend, &[], &AllPartitions).await?.partitions.is_empty()
+        }
         Life::Unlogged | Life::Other(_) => backend.has_data().await?,
     };
     Ok(description)

@@ -13,6 +13,7 @@ use datafusion::sql::sqlparser::keywords::{
     ALL_KEYWORDS, ALL_KEYWORDS_INDEX, RESERVED_FOR_COLUMN_ALIAS,
 };
 use partwise_table::PartwiseTable;
+use partwise_table::write::table_types;
 
 use crate::plan::assign::type_name;
 use crate::{Error, Result};
@@ -53,7 +54,9 @@ pub fn show(
 /// ```
 fn definition(name: &str, table: &PartwiseTable, in_lake: bool) -> Result<String> {
     let schema = table.table_schema();
-    let columns = schema.arrow().fields().iter().map(|field| column(field));
+    // As a table of ours holds them: files of other tools may have unsigned or half-width numbers.
+    let declared = table_types(schema.arrow())?;
+    let columns = declared.fields().iter().map(|field| column(field));
     let columns = columns.collect::<Result<Vec<_>>>()?.join(",\n  ");
     let table_name = if in_lake { name } else { last_part(name) };
     let mut lines = vec![format!("CREATE TABLE {} (\n  {columns}\n)", quoted(table_name))];

@@ -69,7 +69,8 @@ impl Lake {
         })
     }
 
-    /// The directories that are tables: Parquet at any depth, or a record of ours.
+    /// The directories that are tables: Parquet at any depth, or a record of ours, whether or not it
+    /// can be read.
     ///
     /// # Errors
     /// A lake that can't be listed.
@@ -77,7 +78,7 @@ impl Lake {
         let mut tables = BTreeSet::new();
         for name in self.directories().await?.into_iter().filter(|name| !is_hidden(name)) {
             if let Some(location) = self.location(&name)?
-                && Table::new(location).describe().await?.has_data
+                && Table::new(location).describe().await.map_or(true, |found| found.has_data)
             {
                 tables.insert(name);
             }

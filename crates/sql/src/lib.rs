@@ -32,6 +32,7 @@ mod explain;
 mod files_table;
 mod functions;
 mod lake;
+mod listing;
 mod lookup;
 mod missing;
 mod names;

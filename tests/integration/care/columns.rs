@@ -2,6 +2,7 @@
 
 use crate::support::Folder;
 use crate::support::python::{python, run_python};
+use crate::support::session::Session;
 
 /// Each prints rows, the sum of an old column, the sum and the values of the new one.
 const DUCKDB: &str = "
@@ -118,4 +119,59 @@ fn a_table_by_its_location_has_the_new_column_in_its_session() {
     );
     assert_eq!(rows, ["1,d1,", "2,d1,5"]);
     assert_eq!(folder.rows("SELECT v, w FROM 'there/' ORDER BY v"), ["1,", "2,5"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn views_and_prepared_statements_keep_their_columns() {
+    let folder = Folder::new();
+    let session = Session::open(&folder).await;
+    session
+        .all(&[
+            "CREATE TABLE t (v INT, dt STRING) USING parquet PARTITIONED BY (dt)",
+            "INSERT INTO t VALUES (1, 'd1')",
+            "CREATE VIEW w AS SELECT * FROM t WHERE dt <> 'd9'",
+            "PREPARE q AS SELECT v, dt FROM t WHERE dt = $1",
+            "ALTER TABLE t ADD COLUMN x INT",
+            "INSERT INTO t VALUES (2, 'd2', 7)",
+        ])
+        .await;
+    assert_eq!(session.rows("SELECT * FROM w ORDER BY v").await, ["1|d1", "2|d2"]);
+    assert_eq!(session.rows("EXECUTE q('d2')").await, ["2|d2"]);
+    session.all(&["CREATE OR REPLACE TABLE t USING parquet AS SELECT 'a' AS v"]).await;
+    let error = session.run("SELECT * FROM w").await.expect_err("other columns").to_string();
+    assert!(error.contains("make a view or prepared statement over it anew"), "{error}");
+}
+
+const ODD: &str = "
+import pyarrow as pa, pyarrow.dataset as ds, sys
+t = pa.table({'u': pa.array([200], pa.uint8()), 'n': pa.array([7], pa.uint64()), 'h': pa.array([1.5], pa.float32()),
+  't': pa.array([0], pa.timestamp('ns')), 'w': pa.array(['x']), 'dt': ['a']})
+ds.write_dataset(t, sys.argv[1], format='parquet', partitioning=['dt'], partitioning_flavor='hive',
+  existing_data_behavior='overwrite_or_ignore')
+";
+
+#[test]
+fn a_column_that_another_tool_has_put_in_is_added_with_its_type() {
+    let Some(python) = python() else { return };
+    let folder = Folder::new();
+    folder.sql("CREATE TABLE t (v INT, dt STRING) USING parquet PARTITIONED BY (dt)").ok();
+    run_python(&python, ODD, &[&folder.table("t").display().to_string()]);
+    let words = ["another tool", "w STRING", "w INT", "another name"];
+    folder.sql("ALTER TABLE t ADD COLUMN w INT").fails(1, &words);
+    folder.sql("ALTER TABLE t ADD COLUMN w STRING; ALTER TABLE t ADD COLUMN z INT").ok();
+    assert_eq!(folder.rows("SELECT v, w, z, dt FROM t"), [",x,,a"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_definition_of_a_tree_of_another_tool_runs() {
+    let Some(python) = python() else { return };
+    let folder = Folder::new();
+    std::fs::create_dir_all(folder.table("t")).expect("the lake");
+    run_python(&python, ODD, &[&folder.table("t").display().to_string()]);
+    let session = Session::open(&folder).await;
+    let made = session.rows("SHOW CREATE TABLE t").await.remove(0);
+    let from = made.find("CREATE TABLE t").expect("a definition");
+    let other = made[from..].replace("CREATE TABLE t", "CREATE TABLE o");
+    session.all(&[&other, "INSERT INTO o SELECT * FROM t"]).await;
+    assert_eq!(session.rows("SELECT u, n, h, w, dt FROM o").await, ["200|7|1.5|x|a"]);
 }

@@ -31,3 +31,21 @@ async fn a_session_sees_what_another_one_does_to_tables() {
     other.all(&["DROP TABLE c PURGE"]).await;
     assert_eq!(session.rows(tables).await, ["a|BASE TABLE"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_table_that_can_not_be_opened_hides_no_other() {
+    let folder = Folder::new();
+    let session = Session::open(&folder).await;
+    session.all(&["CREATE TABLE a USING parquet AS SELECT 1 AS v"]).await;
+    std::fs::create_dir(folder.table("bad")).expect("a folder");
+    std::fs::write(folder.table("bad").join("x.parquet"), "no Parquet at all").expect("a file");
+    assert_eq!(session.rows(COLUMNS).await, ["a|v|Int64"]);
+    assert_eq!(session.rows("SHOW COLUMNS FROM a").await, ["datafusion|public|a|v|Int64|YES"]);
+    let tables = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' \
+        ORDER BY table_name";
+    assert_eq!(session.rows(tables).await, ["a", "bad"]);
+    for asks in ["SHOW COLUMNS FROM bad", "SELECT * FROM bad"] {
+        let error = session.run(asks).await.expect_err(asks).to_string();
+        assert!(error.contains("bad/x.parquet"), "{asks}: {error}");
+    }
+}

@@ -33,6 +33,18 @@ pub fn is_address(path: &str) -> bool {
     })
 }
 
+/// A store knows no folder above: what `..` would lead to is another key.
+fn refuse_dots(address: &str, url: &Url) -> Result<()> {
+    let decoded = percent_encoding::percent_decode_str(address).decode_utf8_lossy();
+    match decoded.split(['/', '\\']).any(|part| part == "." || part == "..") {
+        false => Ok(()),
+        true => Err(Error::invalid(format!(
+            "an address in {} names its keys as they are, without . and ..",
+            bucket_of(url)
+        ))),
+    }
+}
+
 /// Whose protocol a store speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Protocol {
@@ -69,6 +81,7 @@ impl StoreAddress {
     /// names the accepted ones.
     pub fn parse(address: &str) -> Result<Self> {
         let url = Url::parse(address).map_err(|e| not_one(address, &e))?;
+        refuse_dots(address, &url)?;
         if url.password().is_some() || url.query().is_some() || url.fragment().is_some() {
             return Err(Error::invalid(format!(
                 "{}: an address holds bucket and prefix alone; keys and settings go into the \
@@ -184,6 +197,15 @@ mod tests {
             let parsed = StoreAddress::parse(address).unwrap();
             assert_eq!((parsed.bucket().as_str(), parsed.prefix().as_ref()), (bucket, prefix));
         }
+    }
+
+    #[test]
+    fn no_address_leads_out_of_its_prefix() {
+        for address in ["s3://b/lake/../x", "s3://b/./x", "s3://b/a/%2e%2E/x", "s3://b/.."] {
+            let error = StoreAddress::parse(address).unwrap_err().to_string();
+            assert!(error.contains("without . and .."), "{address}: {error}");
+        }
+        assert_eq!(StoreAddress::parse("s3://b/a..b/.c").unwrap().prefix().as_ref(), "a..b/.c");
     }
 
     #[test]

@@ -52,7 +52,10 @@ impl Commit<'_> {
         let started = Instant::now();
         loop {
             let left = self.change.lock_timeout.saturating_sub(started.elapsed());
-            let hold = self.backend.hold(left, &self.change.statement).await?;
+            let hold = match &self.change.turn {
+                Some(turn) => turn.hold(),
+                None => self.backend.hold(left, &self.change.statement).await?,
+            };
             let plan = match self.plan().await? {
                 Planned::Nothing(committed) => return Ok(committed),
                 Planned::Again => continue,

@@ -20,6 +20,7 @@ mod lock;
 mod paths;
 mod publish;
 mod purge;
+mod refuse;
 mod rename;
 mod staging;
 mod survey;

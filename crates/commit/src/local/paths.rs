@@ -1,16 +1,15 @@
 //! Where a local table and its log folder are, and the small files of the log folder.
 
-use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
 use super::disk::{Disk, DiskKind, DiskMetadata};
-use super::files::{is_missing, missing_is, read_if_there};
+use super::files::{missing_is, read_if_there};
 use crate::backend::{Formatted, Logged, Look, Meta, Published, Slot, from_json, to_json};
 use crate::cache::{Cache, RECORD_BYTES_REMEMBERED};
-use crate::record::{Outcome, Record, RecordedPartition, TransactionId};
+use crate::record::{Outcome, Record, TransactionId};
 use crate::{Error, Result, names};
 
 /// Records by their path. A record is put in place as a whole and never changed; another one of the
@@ -50,6 +49,14 @@ impl LocalTable {
                 dir.display()
             )));
         };
+        if real.components().any(|part| part.as_os_str() == names::LOG_HOME) {
+            return Err(Error::invalid(format!(
+                "{} can't be a table: {} folders are where partwise keeps its logs; name a place \
+                 outside of them",
+                dir.display(),
+                names::LOG_HOME
+            )));
+        }
         let home = parent.join(names::LOG_HOME).join(name);
         let (swapless, linkless) = (Arc::default(), Arc::default());
         Ok(Self { disk, home, dir: real, named: dir.to_path_buf(), swapless, linkless })
@@ -159,10 +166,7 @@ impl LocalTable {
     /// Creates the record in one step: written and synced under another name, then linked, so that
     /// it is never seen half written and never replaces one.
     pub(super) fn create_record(&self, record: &Record) -> Result<Logged> {
-        self.refuse_links(self.folders_of(record))?;
-        self.refuse_unwritable(record)?;
-        self.refuse_relative_links(record)?;
-        self.refuse_taken(record.version)?;
+        self.refuse_unfinishable(record)?;
         let staged = record.partitions.iter().filter(|partition| !partition.added.is_empty());
         let staged = staged.map(|p| p.staged.as_deref().unwrap_or(&p.path)).collect::<Vec<_>>();
         self.sync_all(&self.staged_dirs(&record.transaction, &staged))?;
@@ -183,78 +187,6 @@ impl LocalTable {
             },
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Logged::Lost),
             Err(error) => Err(Error::io("create", &path, error)),
-        }
-    }
-
-    /// A file to be kept in retained that is a link by a relative path: there it would lead nowhere,
-    /// and what it stands for would count as removed by somebody else.
-    fn refuse_relative_links(&self, record: &Record) -> Result<()> {
-        for file in record.partitions.iter().flat_map(|partition| &partition.removed) {
-            let path = self.live(&file.path);
-            let is_link =
-                matches!(self.disk.link_metadata(&path), Ok(found) if found.kind == DiskKind::Link);
-            if is_link && self.disk.read_link(&path).is_ok_and(|to| to.is_relative()) {
-                return Err(Error::unsupported(format!(
-                    "{} is a link by a relative path, which can't be kept for undo: put the file itself \
-                     there, or a link by an absolute path",
-                    path.display()
-                )));
-            }
-        }
-        Ok(())
-    }
-
-    /// What another history of the table has kept under this version would be mixed with what this
-    /// one keeps.
-    fn refuse_taken(&self, version: u64) -> Result<()> {
-        let kept = self.retained(version, "");
-        match self.is_there(&kept)? {
-            false => Ok(()),
-            true => Err(Error::corrupt(format!(
-                "{} is there already, from another history of this table (a log that was restored?): \
-                 move it away, then run the statement again",
-                kept.display()
-            ))),
-        }
-    }
-
-    /// What would keep a logged record from being brought in, as long as it can still be refused:
-    /// directories that this user can't change.
-    fn refuse_unwritable(&self, record: &Record) -> Result<()> {
-        let removed = |partition: &RecordedPartition| -> Vec<String> {
-            partition.removed.iter().map(|f| names::split(&f.path).0.to_string()).collect()
-        };
-        let dirs = record.partitions.iter();
-        let dirs: BTreeSet<String> = dirs
-            .flat_map(|partition| [removed(partition), vec![partition.path.clone()]].concat())
-            .collect();
-        self.is_writable(&self.home)?;
-        self.is_writable(&self.home.join(names::RETAINED))?;
-        dirs.iter().try_for_each(|dir| self.check_writable(dir))
-    }
-
-    /// Whether names can be changed in a directory of the table, or in the one that it will be made
-    /// in.
-    fn check_writable(&self, dir: &str) -> Result<()> {
-        let mut dir = dir;
-        while !self.is_writable(&self.live(dir))? && !dir.is_empty() {
-            dir = names::split(dir).0;
-        }
-        Ok(())
-    }
-
-    /// Whether there is a directory; an error if this user can't change names in it.
-    fn is_writable(&self, path: &Path) -> Result<bool> {
-        match self.disk.check_writable(path) {
-            Ok(()) => Ok(true),
-            Err(error) if is_missing(&error) => Ok(false),
-            Err(error) => {
-                let text = format!(
-                    "{} can't be changed by this user, so nothing was: make it writable",
-                    path.display()
-                );
-                Err(Error::unavailable(text).with_source(error))
-            }
         }
     }
 

@@ -194,6 +194,44 @@ async fn a_directory_that_cannot_be_changed_is_refused_before_anything_is() -> R
 }
 
 #[tokio::test]
+async fn a_folder_where_the_marker_goes_is_refused_before_anything_is_logged() -> Result<()> {
+    let place = prepared().await?;
+    let marker = lake(&place).join("report/_SUCCESS");
+    std::fs::remove_file(&marker).unwrap();
+    std::fs::create_dir(&marker).unwrap();
+    let error = overwrite(&place.table()).await.unwrap_err();
+    assert!(error.to_string().contains("report/_SUCCESS is a folder"), "{error}");
+    assert_eq!(content(&place.table()).await?, rows(BEFORE));
+    std::fs::remove_dir(&marker).unwrap();
+    overwrite(&place.table()).await?;
+    assert_eq!(content(&place.table()).await?, overwritten());
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_lost_word_of_what_is_published_is_told_to_readers_as_well() -> Result<()> {
+    let place = prepared().await?;
+    overwrite(&place.table()).await?;
+    std::fs::remove_file(lake(&place).join("_partwise/report/published")).unwrap();
+    let error = place.table().describe().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().contains("holds records but no published"), "{error}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_log_folder_holds_no_tables() -> Result<()> {
+    let place = prepared().await?;
+    for inside in ["_partwise/t", "_partwise/report/staging/t"] {
+        let table = Table::new(Location::local(lake(&place).join(inside)));
+        let error = table.describe().await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains("name a place outside"), "{error}");
+    }
+    Ok(())
+}
+
+#[tokio::test]
 async fn without_a_swap_files_are_replaced_one_by_one_and_that_is_said() -> Result<()> {
     for errno in [Errno::NOSYS, Errno::INVAL, Errno::OPNOTSUPP] {
         let place = prepared().await?;

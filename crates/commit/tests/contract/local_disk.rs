@@ -56,6 +56,30 @@ async fn waiting_for_another_writer_names_it() -> Result<()> {
 }
 
 #[tokio::test]
+async fn whoever_has_the_turn_commits_next() -> Result<()> {
+    let place = Place::local();
+    let table = place.table();
+    write(&table, Operation::Create, &[("a", &["1"])]).await?;
+    let turn = table.turn(Duration::ZERO, "UPDATE report").await?;
+    let others = || {
+        write_with(&table, Operation::Append, &[("a", &["2"])], |change| {
+            change.lock_timeout = Duration::ZERO;
+        })
+    };
+    let error = others().await.unwrap_err();
+    assert!(error.to_string().contains("(UPDATE report)"), "{error}");
+    let given = turn.clone();
+    write_with(&table, dynamic(), &[("a", &["3"])], move |change| change.turn = Some(given))
+        .await?;
+    assert_eq!(content(&table).await?, rows(&[("a", &["3"])]));
+    assert_eq!(others().await.unwrap_err().kind(), ErrorKind::Busy);
+    drop(turn);
+    others().await?;
+    assert_eq!(content(&table).await?, rows(&[("a", &["2", "3"])]));
+    Ok(())
+}
+
+#[tokio::test]
 async fn new_files_take_mode_and_group_of_the_directory() -> Result<()> {
     let place = Place::local();
     let table = place.table();

@@ -5,7 +5,7 @@
 //!                                               --scan--> snapshot, records -> rows
 //! at('t', n) --------------------------------plan--> the table at a version, read as any other
 //! ```
-//! `to_char`, also called `date_format`, is DataFusion's with more patterns; `year`, `month` and the
+//! `now()` gives microseconds. `to_char`, also called `date_format`, is DataFusion's with more patterns; `year`, `month` and the
 //! like are its `date_part`.
 //!
 //! A name in the argument is found as in FROM: a table of the lake or the session, or a path.
@@ -16,6 +16,7 @@ mod call;
 mod date_parts;
 mod files;
 mod history;
+mod now;
 mod parquet_metadata;
 mod partitions;
 mod to_char;
@@ -33,6 +34,7 @@ pub(crate) use about::AboutTable;
 use about::{AboutFunction, name_of};
 use at::AtFunction;
 pub(crate) use at::point_of;
+use now::Now;
 use parquet_metadata::ParquetMetadata;
 use partwise_statement::About;
 use to_char::ToChar;
@@ -46,6 +48,7 @@ pub(crate) fn register(session: &SessionContext) {
         );
     }
     session.register_udf(ScalarUDF::from(ToChar::default()));
+    session.register_udf(ScalarUDF::from(Now::new(session.copied_config().options())));
     date_parts::all().for_each(|part| session.register_udf(part));
     session.register_udtf("at", Arc::new(AtFunction));
     session.register_udtf("parquet_metadata", Arc::new(ParquetMetadata));

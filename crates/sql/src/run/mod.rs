@@ -10,7 +10,8 @@ use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
 use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
 use datafusion::sql::parser::Statement as DFStatement;
 use datafusion::sql::sqlparser::ast::{ObjectName, Statement as SQLStatement};
-use partwise_commit::{Committed, Location};
+use partwise_commit::{Committed, Location, Table};
+use partwise_table::config::PartwiseConfig;
 
 use crate::execution::{Execution, Rows, ScanSummary};
 use crate::plan::PlannedWrite;
@@ -22,8 +23,8 @@ use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Optimize, Rewrite, Statement};
 use crate::token::{self, StatementText};
 use crate::{
-    Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, lookup, missing,
-    names, plan, scans, show,
+    Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, listing, lookup,
+    missing, names, plan, scans, secrets, show,
 };
 
 mod alter;
@@ -67,20 +68,23 @@ pub(crate) async fn execute(
     sql: &str,
 ) -> Result<Execution> {
     let started = Instant::now();
-    let mut tries = 0;
+    let (mut tries, mut target) = (0, None);
     loop {
-        let state = state_of(context, sql);
+        let state = with_turn(state_of(context, sql), target.take(), tries).await?;
         let error = match plan_named(context, &state, &statement, sql).await {
             Err(error) => error,
-            Ok(Planned::Write(write, then)) => match write_now(&state, *write, started).await {
-                Ok(report) => {
-                    if let Some(then) = then {
-                        then.register(context).await?;
+            Ok(Planned::Write(write, then)) => {
+                target = Some(write.table.clone());
+                match write_now(&state, *write, started).await {
+                    Ok(report) => {
+                        if let Some(then) = then {
+                            then.register(context).await?;
+                        }
+                        return Ok(Execution::Wrote(Box::new(report)));
                     }
-                    return Ok(Execution::Wrote(Box::new(report)));
+                    Err(error) => error,
                 }
-                Err(error) => error,
-            },
+            }
             Ok(Planned::Needless(message, location)) => {
                 token::count_needless(&state, &location.display())?;
                 return Ok(Execution::Done(Some(message)));
@@ -97,6 +101,19 @@ pub(crate) async fn execute(
         }
         tries += 1;
     }
+}
+
+/// The state of a statement's next attempt. In the last one no other writer commits to its target:
+/// a statement that takes longer than the pauses between small writes gets through as well.
+async fn with_turn(
+    state: SessionState,
+    target: Option<Table>,
+    tries: usize,
+) -> Result<SessionState> {
+    let Some(target) = target.filter(|_| tries == CONFLICT_RETRIES) else { return Ok(state) };
+    let timeout = PartwiseConfig::of(state.config_options()).lock_timeout;
+    let turn = target.turn(timeout, &secrets::hidden(&token::text(&state))).await?;
+    Ok(with_extension(&state, turn))
 }
 
 /// Whether it is fine if somebody else has made the table meanwhile.
@@ -305,12 +322,15 @@ async fn plan_datafusion(
     state: &SessionState,
     statement: DFStatement,
 ) -> Result<Planned> {
-    if lists_tables(&statement) {
+    let lists = lists_tables(&statement);
+    if lists {
         context.table_names().await?;
+        open_named(state, &statement).await?;
     }
     let explains = matches!(&statement, DFStatement::Explain(_))
         || matches!(&statement, DFStatement::Statement(s) if matches!(s.as_ref(), SQLStatement::Explain { .. }));
     let state = if explains { explain::counting(state) } else { state.clone() };
+    let state = if lists { listing::lenient(&state) } else { state };
     let plan = prepared::filled_in(context, names::plan(&state, statement).await?).await?;
     if sets_token(&plan) {
         context.steps().restart();
@@ -336,6 +356,17 @@ fn sets_token(plan: &LogicalPlan) -> bool {
 fn lists_tables(statement: &DFStatement) -> bool {
     statement.to_string().to_ascii_lowercase().contains("information_schema")
         || matches!(statement, DFStatement::Statement(s) if s.to_string().starts_with("SHOW"))
+}
+
+/// A table whose columns are asked for by its name has to be one that can be opened.
+async fn open_named(state: &SessionState, statement: &DFStatement) -> Result<()> {
+    let DFStatement::Statement(statement) = statement else { return Ok(()) };
+    if let SQLStatement::ShowColumns { show_options, .. } = statement.as_ref()
+        && let Some(name) = show_options.show_in.as_ref().and_then(|from| from.parent_name.as_ref())
+    {
+        lookup::find(state, &lookup::reference(&name.to_string())).await?;
+    }
+    Ok(())
 }
 
 async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Execution> {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow::datatypes::{FieldRef, Schema};
+use arrow::datatypes::{FieldRef, Schema, SchemaRef};
 use datafusion::catalog::Session;
 use datafusion::error::Result;
 use partwise_commit::{
-    AllPartitions, Description, Error, Location, PartitionColumn, Table, TableSchema,
+    AllPartitions, DataFile, Description, Error, Location, PartitionColumn, Table, TableSchema,
 };
 
 use super::{Opened, PartwiseTable};
@@ -77,21 +77,49 @@ fn same_partitioning(
     )))
 }
 
+impl PartwiseTable {
+    /// The columns of the files that no record of the log tells of: what other tools have put in.
+    ///
+    /// # Errors
+    /// Files whose types have nothing in common, a damaged file, named.
+    pub async fn columns_of_others(&self, session: &dyn Session) -> Result<SchemaRef> {
+        let footers = Footers::cached_in(session.runtime_env());
+        let columns = self.parts.declared.partition_columns();
+        let found = files_but(self.table(), columns, |file| file.version.is_some())
+            .await
+            .map_err(external)?;
+        file_columns(&found, &footers, columns).await.map_err(external)
+    }
+}
+
 /// File columns in the order of the files, partition columns behind them.
 async fn inferred(table: &Table, footers: &Footers) -> partwise_commit::Result<TableSchema> {
     let columns = table.discover_partition_columns().await?;
-    let snapshot = table.snapshot(&columns, &AllPartitions).await?;
+    let files = files_but(table, &columns, |_| false).await?;
+    with_partition_columns(&*file_columns(&files, footers, &columns).await?, &columns)
+}
+
+/// The files of the newest version but those.
+async fn files_but(
+    table: &Table,
+    columns: &[PartitionColumn],
+    but: fn(&DataFile) -> bool,
+) -> partwise_commit::Result<Vec<ScanFile>> {
+    let snapshot = table.snapshot(columns, &AllPartitions).await?;
     let partition = Arc::new(ScanPartition::default());
-    let files: Vec<ScanFile> = snapshot
-        .partitions
-        .into_iter()
-        .flat_map(|partition| partition.files)
-        .map(|file| ScanFile::new(table.clone(), file, Arc::clone(&partition)))
-        .collect();
+    let files = snapshot.partitions.into_iter().flat_map(|partition| partition.files);
+    let files = files.filter(|file| !but(file));
+    Ok(files.map(|file| ScanFile::new(table.clone(), file, Arc::clone(&partition))).collect())
+}
+
+async fn file_columns(
+    files: &[ScanFile],
+    footers: &Footers,
+    columns: &[PartitionColumn],
+) -> partwise_commit::Result<SchemaRef> {
     let is_partition_column =
         |name: &str| columns.iter().any(|column| same_name(&column.name, name));
-    let file_schema = infer_file_schema(&files, footers, &is_partition_column).await?;
-    with_partition_columns(&file_schema, &columns)
+    infer_file_schema(files, footers, &is_partition_column).await
 }
 
 fn with_partition_columns(

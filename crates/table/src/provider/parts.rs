@@ -1,6 +1,8 @@
 //! What a table is made of, as its scans need it.
 
-use arrow::datatypes::SchemaRef;
+use std::sync::Arc;
+
+use arrow::datatypes::{Field, SchemaRef};
 use partwise_commit::{
     At, Error, PartitionColumn, PartitionSelector, Snapshot, Table, TableSchema,
 };
@@ -110,7 +112,8 @@ impl TableParts {
         }
     }
 
-    /// Makes sure that a snapshot has the schema that the statement was planned with.
+    /// Makes sure that a snapshot can be read as the schema that the statement was planned with:
+    /// columns that were added since aren't seen.
     ///
     /// # Errors
     /// `Conflict` where the table was replaced or altered to other columns since it was opened.
@@ -124,7 +127,7 @@ impl TableParts {
             None => None,
         };
         let same = match (pinned, &now) {
-            (Some(pinned), Some(now)) => pinned == now,
+            (Some(pinned), Some(now)) => extends(now, pinned),
             // The first write to a tree of another tool pins what was inferred.
             (None, Some(now)) => now.partition_columns() == self.partition_columns(),
             (None, None) => true,
@@ -133,7 +136,8 @@ impl TableParts {
         match same {
             true => Ok(()),
             false => Err(Error::conflict(format!(
-                "{} was replaced or altered while the statement was planned: run it again",
+                "{} was replaced or altered to other columns since the statement was planned: run it \
+                 again, and make a view or prepared statement over it anew",
                 self.table.location().display()
             ))),
         }
@@ -155,6 +159,17 @@ impl TableParts {
     pub(crate) fn scan_projection(&self, declared: &[usize]) -> Vec<usize> {
         declared.iter().map(|&index| self.scan_index[index]).collect()
     }
+}
+
+/// Whether a table has all the columns that it had, as they were.
+fn extends(now: &TableSchema, before: &TableSchema) -> bool {
+    let there = |field: &Arc<Field>| {
+        now.arrow().fields().iter().any(|other| {
+            same_name(other.name(), field.name()) && other.data_type() == field.data_type()
+        })
+    };
+    now.partition_columns() == before.partition_columns()
+        && before.arrow().fields().iter().all(there)
 }
 
 /// Partition columns stand behind the file columns, in the order of the levels.

@@ -15,7 +15,7 @@ use datafusion::datasource::sink::DataSink;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::physical_plan::{DisplayAs, DisplayFormatType};
 use futures::StreamExt;
-use partwise_commit::{Coverage, Operation, StagedFile, Table, TableSchema};
+use partwise_commit::{Change, Coverage, Operation, StagedFile, Table, TableSchema, Turn};
 
 use super::encode::join_error;
 use super::manifest::{Manifest, manifest_schema};
@@ -67,7 +67,9 @@ impl PartitionSink {
         running: &mut Running,
         context: &TaskContext,
     ) -> Result<u64> {
-        let change = self.spec.change(self.table.location(), files);
+        let turn = context.session_config().get_extension::<Turn>();
+        let turn = turn.map(|turn| turn.as_ref().clone());
+        let change = Change { turn, ..self.spec.change(self.table.location(), files) };
         let transaction = running.take()?;
         let rows = FooterRowCounter::new(&context.runtime_env());
         if let Some(told) = &self.spec.preview {

@@ -65,6 +65,9 @@ async fn edit_once(
         return Ok(Planned::Done(Some(format!("version {}: {said}", applied.version))));
     }
     let schema = described.schema.unwrap_or_else(|| table.table_schema().clone());
+    if let AlterAction::AddColumns { columns, .. } = action {
+        check_fits_found(state, name, table, columns).await?;
+    }
     let Some(edited) = edited(state, name, schema, described.properties, action).await? else {
         let said = format!("{name} has that already, nothing was done");
         return Ok(Planned::Needless(said, table.location().clone()));
@@ -164,6 +167,28 @@ async fn added(
             }
         ))),
     }
+}
+
+/// What other tools have put in may have a column of that name: then its values have to fit.
+async fn check_fits_found(
+    state: &SessionState,
+    name: &TableReference,
+    table: &PartwiseTable,
+    columns: &[ColumnDef],
+) -> Result<()> {
+    let found = table.columns_of_others(state).await?;
+    for field in declared_schema(state, columns).await?.fields() {
+        let there = found.fields().iter().find(|f| f.name().eq_ignore_ascii_case(field.name()));
+        if let Some(there) = there.filter(|there| !widens(there.data_type(), field.data_type())) {
+            return Err(Error::invalid(format!(
+                "files that another tool has put into {name} have a column {}, which doesn't fit \
+                 into {}: add it as {0}, or under another name",
+                shown(there),
+                type_name(field.data_type())
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// The schema with a column of a type that holds all values of its own.

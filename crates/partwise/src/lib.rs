@@ -59,7 +59,7 @@ pub use partwise_table as table;
 pub use partwise_commit::{Location, StoreAddress, TableStore};
 pub use partwise_sql::{
     ChangedPartition, Commit, CommitOutcome, ContextOptions, Error, ErrorKind, Execution, File,
-    Lake, Overwrite, Partition, PartitionValues, PartitionedWrite, PartwiseContext, Result,
+    Lake, Overwrite, Partition, PartitionValues, PartitionedWrite, PartwiseContext, Result, Rows,
     SaveMode, ScanTotals, Table, WritePartitioned, register, register_lake, sql,
 };
 pub use partwise_table::config::Distribution;

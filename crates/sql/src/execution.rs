@@ -1,6 +1,6 @@
 //! What a statement gave.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::physical_plan::{ExecutionPlan, SendableRecordBatchStream};
@@ -52,10 +52,16 @@ impl Rows {
 /// What the scans of a query read, and what they had to say.
 #[derive(Clone, Default)]
 pub struct ScanSummary {
-    plan: Option<Arc<dyn ExecutionPlan>>,
-    tables: Vec<PartwiseTable>,
+    scanned: Arc<Mutex<Scanned>>,
     notes: Vec<String>,
     message: Option<String>,
+}
+
+/// A query that runs, and the tables that it reads.
+#[derive(Clone, Default)]
+pub(crate) struct Scanned {
+    pub plan: Option<Arc<dyn ExecutionPlan>>,
+    pub tables: Vec<PartwiseTable>,
 }
 
 impl ScanSummary {
@@ -64,18 +70,23 @@ impl ScanSummary {
         Self { message: Some(message), notes, ..Self::default() }
     }
 
-    pub(crate) fn new(
-        plan: Arc<dyn ExecutionPlan>,
-        tables: Vec<PartwiseTable>,
-        notes: Vec<String>,
-    ) -> Self {
-        Self { plan: Some(plan), tables, notes, message: None }
+    pub(crate) fn new(scanned: Scanned, notes: Vec<String>) -> Self {
+        Self { scanned: Arc::new(Mutex::new(scanned)), notes, message: None }
+    }
+
+    /// The query has started again.
+    pub(crate) fn read_anew(&self, scanned: Scanned) {
+        *self.scanned.lock().unwrap_or_else(PoisonError::into_inner) = scanned;
+    }
+
+    fn scanned(&self) -> Scanned {
+        self.scanned.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Partitions, files and rows read so far, of all tables of ours together; none if the query
     /// reads none of ours.
     pub fn totals(&self) -> Option<ScanTotals> {
-        self.plan.as_ref().and_then(ScanTotals::of)
+        self.scanned().plan.as_ref().and_then(ScanTotals::of)
     }
 
     /// What the statement has done, where its rows are the details of that.
@@ -85,12 +96,13 @@ impl ScanSummary {
 
     /// How far the query has come; none for rows that were there already.
     pub fn progress(&self) -> Option<Progress> {
-        self.plan.as_ref().map(|plan| Progress::of(plan.as_ref()))
+        self.scanned().plan.as_ref().map(|plan| Progress::of(plan.as_ref()))
     }
 
     /// What the scans passed over, with the reason, and what else there is to say of the statement.
     pub fn warnings(&self) -> Vec<String> {
-        let passed_over = self.tables.iter().flat_map(|table| table.reads().take_warnings());
+        let tables = self.scanned().tables;
+        let passed_over = tables.iter().flat_map(|table| table.reads().take_warnings());
         passed_over.chain(self.notes.iter().cloned()).collect()
     }
 }

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use partwise_commit::{Committed, PartitionColumn, RecordedOperation, Token, Undone};
+use partwise_commit::{
+    Committed, PartitionChange, PartitionColumn, RecordedOperation, Token, Undone,
+};
 use serde_json::{Value, json};
 
 /// A write that has happened: what the commit line and its JSON form are made from.
@@ -34,6 +36,8 @@ pub struct RestoredTo {
     pub undone: Undone,
     /// Whether the table was partitioned by other columns before.
     pub relaid: bool,
+    /// The columns, where they are others than before.
+    pub columns: Option<Vec<String>>,
 }
 
 /// Rows that a statement changed; those that it wrote anew as they were aren't among them.
@@ -98,6 +102,8 @@ impl WriteReport {
             parts.extend((!self.optimized()).then(|| counted(done.files_added as u64, "file")));
             parts.push(bytes(done.bytes_added));
         }
+        let columns = self.restored.as_ref().and_then(|to| to.columns.as_ref());
+        parts.extend(columns.map(|names| format!("columns {} again", names.join(", "))));
         parts.extend(self.undone());
         let restored =
             self.restored.as_ref().map(|to| format!("version {} restored, ", to.version));
@@ -184,7 +190,14 @@ impl WriteReport {
             .partitions
             .iter()
             .filter(|p| (p.rows_before > 0) == before && (p.rows_after > 0) == after);
+        let of_kind: Vec<_> = of_kind.collect();
+        // Those of a table that was partitioned otherwise have no names in this one.
+        let nameless = |p: &&PartitionChange| p.key.values().len() < self.partition_columns.len();
+        if of_kind.iter().any(nameless) {
+            return Some(format!("{word} {}", counted(of_kind.len() as u64, "partition")));
+        }
         let named: Vec<String> = of_kind
+            .into_iter()
             .map(|p| {
                 let name = p.key.display(&self.partition_columns);
                 format!("{name}: {} -> {}", thousands(p.rows_before), rows(p.rows_after))
@@ -383,7 +396,7 @@ mod tests {
             taken_back: vec![token("a", 2, 2), token("a", 2, 1), token("b", 1, 0)],
             brought_back: vec![token("a", 1, 0), token("a", 1, 1)],
         };
-        report.restored = Some(RestoredTo { version: 3, undone, relaid: false });
+        report.restored = Some(RestoredTo { version: 3, undone, relaid: false, columns: None });
         assert_eq!(
             report.untimed_line(),
             "version 5: version 3 restored, no partition changed, took back steps 1, 2 of a run 2, \

@@ -94,7 +94,12 @@ pub fn parse(p: &mut Parser<'_>) -> Result<Alter, ParserError> {
     }
     let if_exists = p.parse_keywords(&[Keyword::IF, Keyword::EXISTS]);
     let table = p.parse_object_name(false)?;
-    Ok(Alter { table, if_exists, action: parse_action(p)? })
+    let action = parse_action(p)?;
+    if p.peek_token_ref().token == Token::Comma {
+        let action = refused(p, "ALTER TABLE t .., ..".to_owned(), "an ALTER TABLE for each");
+        return Ok(Alter { table, if_exists, action });
+    }
+    Ok(Alter { table, if_exists, action })
 }
 
 fn parse_action(p: &mut Parser<'_>) -> Result<AlterAction, ParserError> {

@@ -156,7 +156,7 @@ fn a_column_that_another_tool_has_put_in_is_added_with_its_type() {
     let folder = Folder::new();
     folder.sql("CREATE TABLE t (v INT, dt STRING) USING parquet PARTITIONED BY (dt)").ok();
     run_python(&python, ODD, &[&folder.table("t").display().to_string()]);
-    let words = ["another tool", "w STRING", "w INT", "another name"];
+    let words = ["another tool", "w STRING", "fit into INT", "another name"];
     folder.sql("ALTER TABLE t ADD COLUMN w INT").fails(1, &words);
     folder.sql("ALTER TABLE t ADD COLUMN w STRING; ALTER TABLE t ADD COLUMN z INT").ok();
     assert_eq!(folder.rows("SELECT v, w, z, dt FROM t"), [",x,,a"]);
@@ -174,4 +174,22 @@ async fn the_definition_of_a_tree_of_another_tool_runs() {
     let other = made[from..].replace("CREATE TABLE t", "CREATE TABLE o");
     session.all(&[&other, "INSERT INTO o SELECT * FROM t"]).await;
     assert_eq!(session.rows("SELECT u, n, h, w, dt FROM o").await, ["200|7|1.5|x|a"]);
+}
+
+#[test]
+fn what_an_alter_or_a_restore_did_is_told() {
+    let folder = Folder::new();
+    folder
+        .sql(
+            "CREATE TABLE t (v INT, p STRING) USING parquet PARTITIONED BY (p);
+             INSERT INTO t VALUES (1, 'x'), (2, 'y'); ALTER TABLE t ADD COLUMN b BINARY",
+        )
+        .ok();
+    let said = folder.sql("RESTORE TABLE t TO VERSION AS OF 2").ok().out;
+    assert!(said.contains("columns v, p again"), "{said}");
+    let several = "ALTER TABLE t ALTER COLUMN v TYPE BIGINT, ALTER COLUMN p TYPE STRING";
+    folder.sql(several).fails(1, &["an ALTER TABLE for each"]);
+    let other = "CREATE OR REPLACE TABLE t PARTITIONED BY (v) AS SELECT 1 AS k, 'a' AS v";
+    let said = folder.sql(other).ok().out;
+    assert!(said.contains("emptied 2 partitions,"), "{said}");
 }

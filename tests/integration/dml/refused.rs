@@ -46,7 +46,7 @@ const REFUSED: &[(&str, &str)] = &[
     ),
     ("WITH t AS (SELECT 1 AS k) DELETE FROM t WHERE k = 1", "the name of a WITH"),
     ("WITH t AS (SELECT 1 AS k) UPDATE t SET k = 2", "the name of a WITH"),
-    ("MERGE INTO t USING t AS t ON true WHEN MATCHED THEN DELETE", "t"),
+    ("MERGE INTO t USING t AS t ON true WHEN MATCHED THEN DELETE", "is called t as the table is"),
 ];
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use crate::support::Folder;
 use crate::support::process::Process;
 use crate::support::python::python;
-use crate::support::session::Session;
+use crate::support::session::{Session, all_of};
 
 const THREE: u64 = 3;
 const FEW_ROWS: u64 = 3_000;
@@ -174,4 +174,25 @@ fn a_reader_sees_two_hundred_overwrites_of_three_partitions_whole() {
     println!("{OVERWRITES} overwrites: {reads} reads of ours saw {steps} of them, {duckdb}");
     assert!(steps > 10, "the reader came too seldom: {steps}");
     assert_eq!(Seen::now(&folder, THREE, FEW_ROWS), Seen(vec![OVERWRITES; THREE as usize]));
+}
+
+/// Nothing is kept: a query that has given out no row starts again on what is there now, and says
+/// then what it read.
+#[tokio::test]
+async fn without_retention_a_query_whose_files_are_gone_starts_again() {
+    let folder = Folder::new();
+    let (reader, writer) = (Session::open(&folder).await, Session::open(&folder).await);
+    writer
+        .all(&[
+            "CREATE TABLE t (v INT, p STRING) USING parquet PARTITIONED BY (p) \
+             OPTIONS ('retention' '0')",
+            "INSERT INTO t VALUES (1, 'a'), (1, 'b')",
+        ])
+        .await;
+    reader.all(&["SET datafusion.execution.target_partitions = 1"]).await;
+    let rows = reader.begin("SELECT v, p FROM t WHERE v > 0 ORDER BY p").await;
+    writer.all(&["INSERT OVERWRITE t VALUES (2, 'a'), (2, 'b'), (2, 'c')"]).await;
+    let scan = rows.scan();
+    assert_eq!(all_of(rows).await.expect("the new rows"), ["2|a", "2|b", "2|c"]);
+    assert_eq!(scan.totals().map(|totals| (totals.partitions, totals.rows)), Some((3, 3)));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
 use futures::TryStreamExt;
-use partwise::{Execution, PartwiseContext, Result};
+use partwise::{Execution, PartwiseContext, Result, Rows};
 
 use super::Folder;
 
@@ -23,6 +23,12 @@ pub enum Gave {
     Message(String),
 }
 
+/// The rows of a query that was started, cells set apart by `|`.
+pub async fn all_of(rows: Rows) -> Result<Vec<String>> {
+    let batches: Vec<RecordBatch> = rows.stream.try_collect().await?;
+    Ok(batches.iter().flat_map(lines).collect())
+}
+
 impl Session {
     pub async fn open(folder: &Folder) -> Self {
         Self::at(&folder.lake()).await
@@ -36,13 +42,19 @@ impl Session {
     /// Runs one statement to its end.
     pub async fn run(&self, sql: &str) -> Result<Gave> {
         Ok(match self.0.execute(sql).await? {
-            Execution::Rows(rows) => {
-                let batches: Vec<RecordBatch> = rows.stream.try_collect().await?;
-                Gave::Rows(batches.iter().flat_map(lines).collect())
-            }
+            Execution::Rows(rows) => Gave::Rows(all_of(rows).await?),
             Execution::Wrote(report) => Gave::Line(report.untimed_line()),
             Execution::Done(message) => Gave::Message(message.unwrap_or_default()),
         })
+    }
+
+    /// Starts a query, whose rows are still to be asked for.
+    pub async fn begin(&self, sql: &str) -> Rows {
+        match self.0.execute(sql).await {
+            Ok(Execution::Rows(rows)) => rows,
+            Ok(_) => panic!("{sql} gives rows"),
+            Err(error) => panic!("{sql}: {error}"),
+        }
     }
 
     /// Runs a statement that writes: the number of rows that it says it changed.

@@ -8,7 +8,7 @@ use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
 use datafusion::sql::parser::DFParserBuilder;
-use datafusion::sql::sqlparser::ast::ColumnDef;
+use datafusion::sql::sqlparser::ast::{ColumnDef, DataType as SqlType};
 use partwise_commit::{Location, Operation, Table, TableSchema};
 use partwise_table::config::PartwiseConfig;
 use partwise_table::write::options::WriteOptions;
@@ -202,7 +202,7 @@ pub async fn declared_schema(state: &SessionState, columns: &[ColumnDef]) -> Res
             )));
         }
     }
-    let list: Vec<String> = columns.iter().map(ToString::to_string).collect();
+    let list: Vec<String> = columns.iter().map(declared).collect();
     let sql = format!("CREATE TABLE columns ({})", list.join(", "));
     let mut statements = DFParserBuilder::new(sql.as_str()).build()?.parse_statements()?;
     let statement = statements.pop_front().ok_or_else(|| Error::invalid("no columns"))?;
@@ -212,6 +212,15 @@ pub async fn declared_schema(state: &SessionState, columns: &[ColumnDef]) -> Res
         }
         _ => Err(Error::invalid("the column list can't be read")),
     }
+}
+
+/// A column as DataFusion reads it: bytes have one name there.
+fn declared(column: &ColumnDef) -> String {
+    let mut column = column.clone();
+    if matches!(column.data_type, SqlType::Binary(_) | SqlType::Varbinary(_) | SqlType::Blob(_)) {
+        column.data_type = SqlType::Bytea;
+    }
+    column.to_string()
 }
 
 /// Without a time zone, DataFusion reads `TIMESTAMP WITH TIME ZONE` as one without.

@@ -6,14 +6,14 @@ use std::time::Instant;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
-use datafusion::physical_plan::{ExecutionPlan, collect, execute_stream};
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::{ExecutionPlan, collect};
 use datafusion::sql::parser::Statement as DFStatement;
-use datafusion::sql::sqlparser::ast::{ObjectName, Statement as SQLStatement};
+use datafusion::sql::sqlparser::ast::ObjectName;
 use partwise_commit::{Committed, Location, Table};
 use partwise_table::config::PartwiseConfig;
 
-use crate::execution::{Execution, Rows, ScanSummary};
+use crate::execution::Execution;
 use crate::plan::PlannedWrite;
 use crate::plan::optimize::Optimized;
 use crate::progress::Running;
@@ -23,22 +23,26 @@ use crate::session::with_extension;
 use crate::statement::{Explain, Insert, Optimize, Rewrite, Statement};
 use crate::token::{self, StatementText};
 use crate::{
-    Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, listing, lookup,
-    missing, names, plan, scans, secrets, show,
+    Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, lookup, missing,
+    plan, scans, secrets, show,
 };
 
 mod alter;
 mod ddl;
 mod empty;
 mod frame;
+mod passed_on;
 mod prepared;
 mod preview;
 mod restore;
 mod rowless;
+mod rows;
 mod vacuum;
 
 use ddl::Registration;
 pub(crate) use frame::frame;
+use passed_on::plan_datafusion;
+use rows::{Again, rows_of};
 
 /// Times a statement is planned and run again when a later commit changed what it read.
 pub(crate) const CONFLICT_RETRIES: usize = 3;
@@ -89,7 +93,7 @@ pub(crate) async fn execute(
                 token::count_needless(&state, &location.display())?;
                 return Ok(Execution::Done(Some(message)));
             }
-            Ok(other) => match rows_of(context, other).await {
+            Ok(other) => match rows_of(context, other, again(context, &statement, sql)).await {
                 Err(error) => error,
                 done => return done,
             },
@@ -101,6 +105,10 @@ pub(crate) async fn execute(
         }
         tries += 1;
     }
+}
+
+fn again(context: &PartwiseContext, statement: &Statement, sql: &str) -> Again {
+    Again { context: context.clone(), statement: statement.clone(), sql: sql.to_owned() }
 }
 
 /// The state of a statement's next attempt. In the last one no other writer commits to its target:
@@ -313,89 +321,6 @@ async fn plan_explain(
     }
     let plan = explain::around(&state, explained, plan)?;
     Ok(Planned::Query { plan, state: Box::new(state), explains: true, notes })
-}
-
-/// A statement of DataFusion's: planned with names matched without case; what gives no rows is
-/// run by DataFusion.
-async fn plan_datafusion(
-    context: &PartwiseContext,
-    state: &SessionState,
-    statement: DFStatement,
-) -> Result<Planned> {
-    let lists = lists_tables(&statement);
-    if lists {
-        context.table_names().await?;
-        open_named(state, &statement).await?;
-    }
-    let explains = matches!(&statement, DFStatement::Explain(_))
-        || matches!(&statement, DFStatement::Statement(s) if matches!(s.as_ref(), SQLStatement::Explain { .. }));
-    let state = if explains { explain::counting(state) } else { state.clone() };
-    let state = if lists { listing::lenient(&state) } else { state };
-    let plan = prepared::filled_in(context, names::plan(&state, statement).await?).await?;
-    if sets_token(&plan) {
-        context.steps().restart();
-    }
-    if matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_)) {
-        context.session().execute_logical_plan(plan).await?;
-        return Ok(Planned::Done(None));
-    }
-    Ok(Planned::Query { plan, state: Box::new(state), explains, notes: vec![] })
-}
-
-/// Whether a statement names the job or its run: the job's writes are counted from the start.
-fn sets_token(plan: &LogicalPlan) -> bool {
-    match plan {
-        LogicalPlan::Statement(PlanStatement::SetVariable(set)) => {
-            ["partwise.job", "partwise.run"].contains(&set.variable.to_ascii_lowercase().as_str())
-        }
-        _ => false,
-    }
-}
-
-/// Whether a statement looks at the list of tables.
-fn lists_tables(statement: &DFStatement) -> bool {
-    statement.to_string().to_ascii_lowercase().contains("information_schema")
-        || matches!(statement, DFStatement::Statement(s) if s.to_string().starts_with("SHOW"))
-}
-
-/// A table whose columns are asked for by its name has to be one that can be opened.
-async fn open_named(state: &SessionState, statement: &DFStatement) -> Result<()> {
-    let DFStatement::Statement(statement) = statement else { return Ok(()) };
-    if let SQLStatement::ShowColumns { show_options, .. } = statement.as_ref()
-        && let Some(name) = show_options.show_in.as_ref().and_then(|from| from.parent_name.as_ref())
-    {
-        lookup::find(state, &lookup::reference(&name.to_string())).await?;
-    }
-    Ok(())
-}
-
-async fn rows_of(context: &PartwiseContext, planned: Planned) -> Result<Execution> {
-    match planned {
-        Planned::Query { plan, state, explains, notes } => {
-            let plan = scans::with_new_logs(plan)?;
-            let tables = scans::tables_of(&plan)?;
-            let plan = state.create_physical_plan(&plan).await?;
-            if scans::is_torn(&tables) {
-                return Err(torn());
-            }
-            let stream = execute_stream(Arc::clone(&plan), state.task_ctx())?;
-            let rows = Rows::new(stream, ScanSummary::new(plan, tables, notes));
-            Ok(Execution::Rows(rows.explaining(explains)))
-        }
-        Planned::Batch(batch) => {
-            let stream = context.session().read_batch(batch)?.execute_stream().await?;
-            Ok(Execution::Rows(Rows::new(stream, ScanSummary::default())))
-        }
-        Planned::Told { rows, message, warnings } => {
-            let stream = context.session().read_batch(rows)?.execute_stream().await?;
-            Ok(Execution::Rows(Rows::new(stream, ScanSummary::telling(message, warnings))))
-        }
-        Planned::Wrote(report) => Ok(Execution::Wrote(report)),
-        Planned::Done(message) => Ok(Execution::Done(message)),
-        Planned::Write(..) | Planned::Needless(..) => {
-            Err(Error::new(ErrorKind::Internal, "a write is run, not read"))
-        }
-    }
 }
 
 /// A commit came in between two scans of one statement; it is planned again.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use datafusion::common::ScalarValue;
 use datafusion::execution::context::SessionState;
-use partwise_commit::Restore as Wanted;
+use partwise_commit::{Restore as Wanted, TableSchema};
 use partwise_table::FooterRowCounter;
 use partwise_table::config::PartwiseConfig;
 
@@ -41,13 +41,18 @@ pub async fn restore(
     let rows = FooterRowCounter::new(state.runtime_env());
     let done = table.table().restore(&wanted, &rows).await?;
     let columns = done.schema.partition_columns().to_vec();
+    let names = |schema: &TableSchema| -> Vec<String> {
+        schema.arrow().fields().iter().map(|field| field.name().clone()).collect()
+    };
+    let restored = names(&done.schema);
+    let restored = (restored != names(table.table_schema())).then_some(restored);
     let relaid = columns != table.table_schema().partition_columns();
     Ok(WriteReport {
         target: name.table().to_owned(),
         committed: done.committed,
         partition_columns: columns,
         token: None,
-        restored: Some(RestoredTo { version, undone: done.undone, relaid }),
+        restored: Some(RestoredTo { version, undone: done.undone, relaid, columns: restored }),
         changes: None,
         elapsed: started.elapsed(),
     })

@@ -1,5 +1,7 @@
 //! The clauses of a MERGE as expressions over pairs of rows, over source rows, and over rows alone.
 
+use std::collections::HashSet;
+
 use datafusion::arrow::datatypes::FieldRef;
 use datafusion::common::{Column, TableReference};
 use datafusion::logical_expr::{Expr, LogicalPlan, LogicalPlanBuilder, lit, when};
@@ -42,6 +44,19 @@ pub struct Rules {
     pub alone: Vec<Rule>,
     /// Whether a rule may bring a row into another partition.
     pub moves: bool,
+}
+
+/// A table and its source have names of their own.
+fn told_apart(target: &LogicalPlan, source: &LogicalPlan) -> Result<()> {
+    let names = |plan: &LogicalPlan| -> HashSet<TableReference> {
+        plan.schema().iter().filter_map(|(qualifier, _)| qualifier.cloned()).collect()
+    };
+    match names(source).intersection(&names(target)).next() {
+        None => Ok(()),
+        Some(name) => Err(Error::invalid(format!(
+            "the source is called {name} as the table is: give it another name, USING .. AS s"
+        ))),
+    }
 }
 
 /// The number of the rule that is followed, counted from 1, and 0 for none.
@@ -135,10 +150,11 @@ impl Clauses<'_> {
         let state = reading.state();
         let target = planned(state, self.with, &[], vec![self.target.clone()]).await?.from;
         self.found.check(&target)?;
+        let source = planned(state, self.with, &[], self.source.clone()).await?.from;
+        told_apart(&target, &source)?;
         let both = self.tables(Matching::Matched);
         let on = planned(state, self.with, std::slice::from_ref(on), both).await?.exprs.remove(0);
         refuse_in_join("the condition that joins the source", &on)?;
-        let source = planned(state, self.with, &[], self.source.clone()).await?.from;
         let source = Source::collect(reading, source).await?;
         let (matched, unmatched, alone) = (vec![], vec![], vec![]);
         Ok((Rules { target, on, matched, unmatched, alone, moves: false }, source))

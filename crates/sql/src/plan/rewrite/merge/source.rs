@@ -1,5 +1,6 @@
 //! The rows of a source: read once, numbered, and held in memory.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, BooleanArray, RecordBatch, UInt64Array};
@@ -13,7 +14,7 @@ use futures::StreamExt;
 
 use super::super::reading::Reading;
 use super::pairs::Bits;
-use crate::Result;
+use crate::{Error, Result};
 
 /// The column with a row's number; none where an outer join has no row of the source.
 pub const NUMBER: &str = "__partwise_source_row";
@@ -37,6 +38,7 @@ impl Source {
         let names = plan.schema().iter();
         let names: Vec<_> =
             names.map(|(qualifier, field)| (qualifier.cloned(), field.name().clone())).collect();
+        refuse_twins(&names)?;
         let pool = &reading.state().runtime_env().memory_pool;
         let held = MemoryConsumer::new("rows of the source").register(pool);
         let mut rows = reading.run(plan).await?;
@@ -96,6 +98,17 @@ impl Source {
         columns.push(column(NUMBER).alias(NUMBER));
         let rows = LogicalPlanBuilder::scan(HELD, source, None)?.project(columns)?;
         Ok(rows.build()?)
+    }
+}
+
+/// Two columns of one name can't be told apart.
+fn refuse_twins(names: &[(Option<TableReference>, String)]) -> Result<()> {
+    let mut seen = HashSet::new();
+    match names.iter().find(|name| !seen.insert(*name)) {
+        None => Ok(()),
+        Some((_, twin)) => Err(Error::invalid(format!(
+            "the source has two columns {twin}: give one of them another name, SELECT .. AS .."
+        ))),
     }
 }
 

@@ -1,0 +1,63 @@
+//! Statements that DataFusion plans.
+
+use datafusion::execution::context::SessionState;
+use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
+use datafusion::sql::parser::Statement as DFStatement;
+use datafusion::sql::sqlparser::ast::Statement as SQLStatement;
+
+use super::{Planned, prepared};
+use crate::{PartwiseContext, Result, explain, listing, lookup, names};
+
+/// A statement of DataFusion's: planned with names matched without case; what gives no rows is
+/// run by DataFusion.
+pub(super) async fn plan_datafusion(
+    context: &PartwiseContext,
+    state: &SessionState,
+    statement: DFStatement,
+) -> Result<Planned> {
+    let lists = lists_tables(&statement);
+    if lists {
+        context.table_names().await?;
+        open_named(state, &statement).await?;
+    }
+    let explains = matches!(&statement, DFStatement::Explain(_))
+        || matches!(&statement, DFStatement::Statement(s) if matches!(s.as_ref(), SQLStatement::Explain { .. }));
+    let state = if explains { explain::counting(state) } else { state.clone() };
+    let state = if lists { listing::lenient(&state) } else { state };
+    let plan = prepared::filled_in(context, names::plan(&state, statement).await?).await?;
+    if sets_token(&plan) {
+        context.steps().restart();
+    }
+    if matches!(plan, LogicalPlan::Ddl(_) | LogicalPlan::Statement(_)) {
+        context.session().execute_logical_plan(plan).await?;
+        return Ok(Planned::Done(None));
+    }
+    Ok(Planned::Query { plan, state: Box::new(state), explains, notes: vec![] })
+}
+
+/// Whether a statement names the job or its run: the job's writes are counted from the start.
+fn sets_token(plan: &LogicalPlan) -> bool {
+    match plan {
+        LogicalPlan::Statement(PlanStatement::SetVariable(set)) => {
+            ["partwise.job", "partwise.run"].contains(&set.variable.to_ascii_lowercase().as_str())
+        }
+        _ => false,
+    }
+}
+
+/// Whether a statement looks at the list of tables.
+fn lists_tables(statement: &DFStatement) -> bool {
+    statement.to_string().to_ascii_lowercase().contains("information_schema")
+        || matches!(statement, DFStatement::Statement(s) if s.to_string().starts_with("SHOW"))
+}
+
+/// A table whose columns are asked for by its name has to be one that can be opened.
+async fn open_named(state: &SessionState, statement: &DFStatement) -> Result<()> {
+    let DFStatement::Statement(statement) = statement else { return Ok(()) };
+    if let SQLStatement::ShowColumns { show_options, .. } = statement.as_ref()
+        && let Some(name) = show_options.show_in.as_ref().and_then(|from| from.parent_name.as_ref())
+    {
+        lookup::find(state, &lookup::reference(&name.to_string())).await?;
+    }
+    Ok(())
+}

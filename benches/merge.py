@@ -12,21 +12,17 @@ has started. Afterwards both are counted and summed, and the files are looked at
 whether another month changed. Makes what it needs under target/peers.
 """
 
-import argparse
 import json
 import os
 import shutil
 import statistics
 import sys
 import time
-from pathlib import Path
 
 sys.dont_write_bytecode = True
-from peer import process  # noqa: E402
-from peer.packages import python_with  # noqa: E402
+from peer import pair, process  # noqa: E402
 from peer.place import QUARTER, THREADS  # noqa: E402
 
-ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ["deltalake==1.6.6", "pyarrow==26.0.1"]
 SYSTEMS = ["partwise", "delta-rs"]
 MONTH = "2024-02"
@@ -81,50 +77,28 @@ else:
 """
 
 
-def options():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--data", type=Path, help="folder of the taxi files; made if not there")
-    parser.add_argument("--out", type=Path, default=ROOT / "target/peers/merge", help="working folder")
-    parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--scale", type=float, default=1.0, help="of the taxi files that are made")
-    parser.add_argument("--python", type=Path, help="a Python that has the packages already")
-    parser.add_argument("--partwise", type=Path, default=ROOT / "target/release/partwise")
-    chosen = parser.parse_args()
-    chosen.data = chosen.data or ROOT / f"target/peers/quarter-{chosen.scale:g}"
-    return chosen
-
-
 class Merges:
     """The measurements of one run."""
 
     def __init__(self, chosen):
         self.chosen = chosen
-        self.partwise = chosen.partwise.resolve()
-        if not self.partwise.exists():
-            sys.exit(f"{self.partwise} is not there: cargo build --release")
-        self.python = chosen.python or python_with(PACKAGES, ROOT / "target/peers/venv-delta")
         self.lake = chosen.out.resolve() / "lake"
         self.delta = chosen.out.resolve() / "delta"
 
     def run_partwise(self, *arguments):
-        command = [self.partwise, "--lake", self.lake, "--threads", THREADS, *arguments]
+        command = [self.chosen.partwise, "--lake", self.lake, "--threads", THREADS, *arguments]
         return process.run(list(map(str, command)))
 
     def run_delta(self, action, rows=""):
         environment = os.environ | {"TOKIO_WORKER_THREADS": str(THREADS), "PYTHONWARNINGS": "ignore"}
-        command = [self.python, "-c", DELTA, action, self.delta, rows]
+        command = [self.chosen.python, "-c", DELTA, action, self.delta, rows]
         ran = process.run(list(map(str, command)), None, environment)
         return process.last_json(ran["text"]) if action != "make" else {}
 
     def prepare(self):
-        data = self.chosen.data.resolve()
-        if not list(data.glob("yellow_tripdata_2024-0*.parquet")):
-            self.run_partwise("taxi", "--out", data, "--scale", self.chosen.scale)
         shutil.rmtree(self.chosen.out, ignore_errors=True)
         self.chosen.out.mkdir(parents=True)
-        trips = TRIPS.format(data=data, start=QUARTER[0], end=QUARTER[1])
+        trips = TRIPS.format(data=self.chosen.data, start=QUARTER[0], end=QUARTER[1])
         self.run_partwise("-q", "-c", trips, "-c", CHANGES)
         [self.changes] = (self.lake / "changes").glob("*.parquet")
 
@@ -167,7 +141,7 @@ def files(table):
 
 
 def main():
-    chosen = options()
+    chosen = pair.chosen(pair.parser(__doc__, "merge"), PACKAGES, "venv-delta")
     merges = Merges(chosen)
     merges.prepare()
     found = {system: [] for system in SYSTEMS}

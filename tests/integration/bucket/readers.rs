@@ -8,7 +8,7 @@ use partwise::{Lake, PartwiseContext};
 
 use super::bucket;
 
-const OVERWRITES: usize = 40;
+const OVERWRITES: usize = 200;
 const TOTAL: &str =
     "SELECT CAST(sum(n) AS BIGINT) AS s, count(DISTINCT n) AS kinds, count(*) AS c FROM r";
 

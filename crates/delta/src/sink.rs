@@ -1,0 +1,164 @@
+//! A Delta table as a sink.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use deltalake::DeltaTable;
+use deltalake::kernel::EagerSnapshot;
+use deltalake::kernel::transaction::PROTOCOL;
+use partwise_stream::sink::{Sink, SinkBatch, SinkQuery, Written};
+use partwise_stream::{Error, ErrorKind, OutputMode, Result};
+
+use crate::claims::Claims;
+use crate::error::from_delta;
+use crate::make::make;
+use crate::place::Place;
+use crate::{merge, write};
+
+/// Times a batch is written again when another writer came between.
+const CONFLICT_RETRIES: usize = 50;
+
+/// A Delta table as a sink; it is made if it is missing.
+#[derive(Clone, Debug)]
+pub struct DeltaSink {
+    place: Place,
+    partitioned_by: Vec<String>,
+    keys: Vec<String>,
+}
+
+impl DeltaSink {
+    /// The table at a path or an address such as `s3://bucket/prefix`. Settings are those of an
+    /// object store, as in `CREATE EXTERNAL TABLE .. OPTIONS`; they go before the environment.
+    ///
+    /// # Errors
+    /// An address of another kind, or with keys in it; settings that don't fit.
+    pub fn new(location: &str, settings: &BTreeMap<String, String>) -> Result<Self> {
+        let place = Place::new(location, settings)?;
+        Ok(Self { place, partitioned_by: Vec::new(), keys: Vec::new() })
+    }
+
+    /// The partition columns of a table that is made; of one that is there, they must be these.
+    #[must_use]
+    pub fn partition_by<N: Into<String>>(self, columns: impl IntoIterator<Item = N>) -> Self {
+        Self { partitioned_by: columns.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The columns that tell rows apart, in place of the group columns.
+    #[must_use]
+    pub fn with_keys<N: Into<String>>(self, keys: impl IntoIterator<Item = N>) -> Self {
+        Self { keys: keys.into_iter().map(Into::into).collect(), ..self }
+    }
+
+    /// The table as it is now; none where there is none. Loaded anew each time: what is remembered of
+    /// a table that was replaced would be taken for the new one's.
+    async fn load(&self) -> Result<Option<DeltaTable>> {
+        let Some(log) = self.place.log()? else { return Ok(None) };
+        let mut table = DeltaTable::new(log);
+        let Err(error) = table.load().await else { return Ok(Some(table)) };
+        match table.verify_deltatable_existence().await {
+            Ok(false) => Ok(None),
+            _ => Err(from_delta(&self.place, error)),
+        }
+    }
+
+    /// Writes a batch on the snapshot of now, if it isn't in it.
+    async fn attempt(&self, batch: &SinkBatch) -> Result<Written> {
+        let place = &self.place;
+        let Some(table) = self.load().await? else { return Err(self.gone()) };
+        let claims = Claims::read(place, &table, &batch.query).await?;
+        claims.check(place, &batch.query)?;
+        if claims.has(place, &table, batch).await? {
+            return Ok(Written::Already);
+        }
+        let rows = match batch.query.mode {
+            OutputMode::Append => write::append(place, &table, batch, claims).await?,
+            OutputMode::Complete => write::replace(place, &table, batch, claims).await?,
+            OutputMode::Update => merge::update(place, &table, batch, claims).await?,
+        };
+        Ok(Written::Rows(rows))
+    }
+
+    /// Whether the table has a batch whose write has failed: the commit may be in all the same, where
+    /// an answer was lost or what comes after the commit has failed.
+    async fn has(&self, batch: &SinkBatch) -> Result<bool> {
+        let Some(table) = self.load().await? else { return Ok(false) };
+        let claims = Claims::read(&self.place, &table, &batch.query).await?;
+        claims.has(&self.place, &table, batch).await
+    }
+
+    fn gone(&self) -> Error {
+        Error::refused(format!(
+            "{} is gone while the query writes to it: start the query anew with a new CHECKPOINT",
+            self.place
+        ))
+    }
+
+    fn check_table(&self, snapshot: &EagerSnapshot, query: &SinkQuery) -> Result<()> {
+        let place = &self.place;
+        PROTOCOL.can_write_to(snapshot).map_err(|e| from_delta(place, e.into()))?;
+        if query.mode != OutputMode::Append {
+            PROTOCOL.check_append_only(snapshot).map_err(|e| from_delta(place, e.into()))?;
+        }
+        let parts = snapshot.metadata().partition_columns();
+        let same = parts.len() == self.partitioned_by.len()
+            && parts.iter().zip(&self.partitioned_by).all(|(a, b)| a.eq_ignore_ascii_case(b));
+        if !self.partitioned_by.is_empty() && !same {
+            return Err(Error::invalid(format!(
+                "{place} is partitioned by ({}), not by ({}): leave PARTITIONED BY out, or write to \
+                 another table",
+                parts.join(", "),
+                self.partitioned_by.join(", ")
+            )));
+        }
+        write::fit(place, snapshot, &query.schema).map(drop)
+    }
+}
+
+#[async_trait]
+impl Sink for DeltaSink {
+    fn describe(&self) -> String {
+        format!("DELTA {}", self.place)
+    }
+
+    fn keys(&self) -> &[String] {
+        &self.keys
+    }
+
+    async fn open(&self, query: &SinkQuery) -> Result<()> {
+        if query.mode == OutputMode::Update && query.keys.is_empty() {
+            return Err(Error::invalid(
+                "OUTPUT MODE update replaces rows by their keys, and the query has no group columns: \
+                 use complete, whose one row is the whole result",
+            ));
+        }
+        let table = match self.load().await? {
+            Some(table) => table,
+            None => {
+                Claims::default().check_delivered(&self.place, query)?;
+                make(&self.place, query, &self.partitioned_by).await?
+            }
+        };
+        let claims = Claims::read(&self.place, &table, query).await?;
+        claims.check(&self.place, query)?;
+        claims.check_delivered(&self.place, query)?;
+        self.check_table(write::snapshot(&self.place, &table)?, query)
+    }
+
+    async fn write(&self, batch: SinkBatch) -> Result<Written> {
+        let mut tries = 0;
+        loop {
+            match self.attempt(&batch).await {
+                Ok(written) => return Ok(written),
+                Err(error) if error.kind() == ErrorKind::Conflict && tries < CONFLICT_RETRIES => {
+                    tries += 1;
+                }
+                Err(error) => {
+                    return match self.has(&batch).await {
+                        Ok(true) => Ok(Written::Already),
+                        _ => Err(error),
+                    };
+                }
+            }
+        }
+    }
+}

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use datafusion::arrow::datatypes::Schema;
 use deltalake::DeltaTable;
-use deltalake::kernel::engine::arrow_conversion::TryIntoKernel;
 use deltalake::kernel::StructType;
+use deltalake::kernel::engine::arrow_conversion::TryIntoKernel;
 use deltalake::kernel::transaction::CommitProperties;
 use deltalake::logstore::LogStoreRef;
 use deltalake::operations::create::CreateBuilder;

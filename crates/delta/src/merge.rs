@@ -70,9 +70,8 @@ fn equal_keys(fit: &Fit, keys: &[String], rows: &[RecordBatch]) -> Expr {
     let equal = |key: &String| {
         let found = fit.schema().fields().iter().position(|f| f.name().eq_ignore_ascii_case(key));
         let name = found.map_or(key.as_str(), |at| fit.schema().field(at).name());
-        let has_null = |rows: &RecordBatch| {
-            found.is_some_and(|at| rows.column(at).logical_null_count() > 0)
-        };
+        let has_null =
+            |rows: &RecordBatch| found.is_some_and(|at| rows.column(at).logical_null_count() > 0);
         let operator = match rows.iter().any(has_null) {
             true => Operator::IsNotDistinctFrom,
             false => Operator::Eq,

@@ -101,8 +101,9 @@ fn local_path(location: &str) -> Result<PathBuf> {
 
 fn local_log(path: &Path) -> Result<LogStoreRef> {
     let path = path.canonicalize().map_err(|e| unavailable("look at", path, e))?;
-    let url = Url::from_directory_path(&path)
-        .map_err(|()| Error::invalid(format!("{} is not the path of a directory", path.display())))?;
+    let url = Url::from_directory_path(&path).map_err(|()| {
+        Error::invalid(format!("{} is not the path of a directory", path.display()))
+    })?;
     let built = DeltaTableBuilder::from_url(url).and_then(|builder| builder.build_storage());
     built.map_err(|cause| from_delta(&path.display(), cause))
 }

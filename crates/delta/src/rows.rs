@@ -100,9 +100,8 @@ impl PartitionStream for Part {
             )),
         };
         let (fit, flow) = (Arc::clone(&self.fit), Arc::clone(&self.flow));
-        let fitted = rows.map(move |rows| {
-            flow.see(rows.map_err(Error::from).and_then(|rows| fit.apply(&rows)))
-        });
+        let fitted = rows
+            .map(move |rows| flow.see(rows.map_err(Error::from).and_then(|rows| fit.apply(&rows))));
         Box::pin(RecordBatchStreamAdapter::new(schema, fitted))
     }
 }

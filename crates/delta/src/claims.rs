@@ -26,8 +26,20 @@ pub(crate) struct Claims {
     batch: Option<i64>,
     /// The mark of the last batch under the query's name, whatever its id.
     digest: Option<i64>,
-    /// The mark of the one query that writes here.
-    queries: Option<i64>,
+    queries: Queries,
+}
+
+/// Which queries write to the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Queries {
+    /// None has yet.
+    #[default]
+    Nobody,
+    /// One of this mark, or [`SEVERAL`].
+    Marked(i64),
+    /// Not looked at, as this one is among them: it has written, and nobody takes that back. To find
+    /// what was written once, all of the log would be read.
+    Unasked,
 }
 
 /// What is to be done with a batch.
@@ -48,11 +60,12 @@ impl Claims {
             let version = state.transaction_version(&log, app).await;
             version.map_err(|e| from_delta(place, e))
         };
-        Ok(Self {
-            batch: version(query.full_name()).await?,
-            digest: version(digest_app(query)).await?,
-            queries: version(QUERIES.to_owned()).await?,
-        })
+        let batch = version(query.full_name()).await?;
+        let queries = match batch.is_some() && query.mode != OutputMode::Complete {
+            true => Queries::Unasked,
+            false => version(QUERIES.to_owned()).await?.map_or(Queries::Nobody, Queries::Marked),
+        };
+        Ok(Self { batch, digest: version(digest_app(query)).await?, queries })
     }
 
     /// Checks that what the table holds of streams is of this query.
@@ -64,8 +77,10 @@ impl Claims {
         if self.batch.is_none() && self.digest.is_some() {
             return Err(lost_checkpoint(place, query));
         }
-        let others = self.queries.is_some_and(|queries| queries != mark(&query.name));
-        if others && query.mode == OutputMode::Complete {
+        let others = |held: i64| held != mark(&query.name);
+        if matches!(self.queries, Queries::Marked(held) if others(held))
+            && query.mode == OutputMode::Complete
+        {
             return Err(Error::refused(format!(
                 "{place} holds rows of another query, and OUTPUT MODE complete replaces the whole \
                  table: write to a table of its own"
@@ -124,15 +139,14 @@ impl Claims {
             .with_metadata([(INFO.to_owned(), info(batch))])
     }
 
-    /// The mark of the table's queries when this one is among them; none where it is that already,
-    /// so that two queries of one table are in each other's way once and not with every batch.
+    /// The mark of the table's queries with this one among them; none where it is that already, so
+    /// that two queries of one table are in each other's way once and not with every batch.
     fn queries_with(&self, name: &str) -> Option<i64> {
-        let with = match self.queries {
-            None => mark(name),
-            Some(held) if held == mark(name) => held,
-            Some(_) => SEVERAL,
-        };
-        (self.queries != Some(with)).then_some(with)
+        match self.queries {
+            Queries::Nobody => Some(mark(name)),
+            Queries::Marked(held) if held != mark(name) && held != SEVERAL => Some(SEVERAL),
+            Queries::Marked(_) | Queries::Unasked => None,
+        }
     }
 }
 
@@ -205,7 +219,8 @@ mod tests {
 
     #[test]
     fn a_batch_is_written_once_and_never_with_other_input() {
-        let held = Claims { batch: Some(7), digest: Some(batch_mark(7, "a")), queries: None };
+        let held =
+            Claims { batch: Some(7), digest: Some(batch_mark(7, "a")), ..Default::default() };
         assert_eq!(held.verdict(8, "b"), Some(Verdict::Write));
         assert_eq!(held.verdict(7, "a"), Some(Verdict::Skip));
         assert_eq!(held.verdict(7, "b"), None);
@@ -216,9 +231,10 @@ mod tests {
     #[test]
     fn the_queries_of_a_table_are_one_or_several() {
         let by = |queries| Claims { queries, ..Claims::default() };
-        assert_eq!(by(None).queries_with("a"), Some(mark("a")));
-        assert_eq!(by(Some(mark("a"))).queries_with("a"), None);
-        assert_eq!(by(Some(mark("a"))).queries_with("b"), Some(SEVERAL));
-        assert_eq!(by(Some(SEVERAL)).queries_with("a"), None);
+        assert_eq!(by(Queries::Nobody).queries_with("a"), Some(mark("a")));
+        assert_eq!(by(Queries::Marked(mark("a"))).queries_with("a"), None);
+        assert_eq!(by(Queries::Marked(mark("a"))).queries_with("b"), Some(SEVERAL));
+        assert_eq!(by(Queries::Marked(SEVERAL)).queries_with("a"), None);
+        assert_eq!(by(Queries::Unasked).queries_with("a"), None);
     }
 }

@@ -56,6 +56,9 @@
 //!   batches are not written again.
 //! - Where a table's `delta.setTransactionRetentionDuration` is set, other writers may drop the claims
 //!   of a query that has paused for longer; the query is then refused as if the table was rebuilt.
+//! - An update or a complete result needs the table to itself from the snapshot to the commit. Where
+//!   others commit more often than that takes, it is tried 50 times; then the query stops, and goes on
+//!   from the same batch when it is started again.
 //! - Local tables are as durable as delta-rs makes them: it doesn't flush files to the disk.
 #![deny(missing_docs)]
 

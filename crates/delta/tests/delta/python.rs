@@ -14,12 +14,15 @@ pub fn python() -> Option<PathBuf> {
     found
 }
 
-/// Runs a script with arguments and gives what it printed.
+/// The threads of the readers may abort an interpreter that ends in the usual way.
+const END: &str = "\nimport os; sys.stdout.flush(); os._exit(0)";
+
+/// Runs a script, which imports sys, with arguments and gives what it printed.
 #[track_caller]
 pub fn run_python(python: &Path, script: &str, args: &[&str]) -> String {
     let output = Command::new(python)
         .arg("-c")
-        .arg(script)
+        .arg(format!("{script}{END}"))
         .args(args)
         .env("PYTHONWARNINGS", "ignore")
         .output()

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use datafusion::arrow::array::{ArrayRef, Decimal128Array, Int32Array, Int64Array, RecordBatch};
 use partwise_stream::OutputMode::{Append, Complete, Update};
-use partwise_stream::{Error, OutputMode, Step};
+use partwise_stream::{Error, OutputMode, Step, Trigger};
 
 use crate::kit::{Lab, copy_folder, open, run, sink_at};
 use crate::modes::PAIRS;
@@ -159,47 +159,43 @@ impl Racer {
     }
 }
 
+/// Rows that another writer appends: fewer than the times that a batch is tried.
+const APPENDED: usize = 30;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn others_append_all_the_while_and_nothing_is_lost() {
+async fn others_append_meanwhile_and_nothing_is_lost() {
     for mode in [Append, Update] {
         let lab = Lab::with_trips(16).await;
         let sql = match mode {
             Append => {
                 "SELECT zone, CAST(1 AS BIGINT) AS n, CAST(price AS DECIMAL(20, 2)) AS price \
-                       FROM trips"
+                 FROM trips"
             }
             _ => BY_ZONE,
         };
+        let writer = lab.query(sql, "q", mode).await.sink(lab.sink("t"));
         // Makes the table.
-        let first = lab.query(sql, "q", mode).await.sink(lab.sink("t"));
-        run(first.clone().trigger(partwise_stream::Trigger::Once)).await.unwrap();
-        let (ends, path) = (Arc::new(AtomicBool::new(false)), lab.path("t"));
-        let other = tokio::spawn(append_rows(path, Arc::clone(&ends)));
-        let query = run(first).await;
-        ends.store(true, Ordering::Relaxed);
-        let appended = other.await.unwrap();
-        query.unwrap();
-        let rows = lab.rows("t").await;
+        run(writer.clone().trigger(Trigger::Once)).await.unwrap();
+        let (other, query) =
+            tokio::join!(tokio::spawn(append_rows(lab.path("t"))), tokio::spawn(run(writer)));
+        (other.unwrap(), query.unwrap().unwrap());
         let (theirs, ours): (Vec<_>, Vec<_>) =
-            rows.into_iter().partition(|row| row.starts_with("1000"));
-        assert_eq!(theirs.len(), appended);
+            lab.rows("t").await.into_iter().partition(|row| row.starts_with("1000"));
+        assert_eq!(theirs.len(), APPENDED);
         assert_eq!(ours, lab.batch(sql).await);
     }
 }
 
-/// Another writer: rows of zones from 1000 on, one by one, until it is told to end.
-async fn append_rows(path: PathBuf, ends: Arc<AtomicBool>) -> usize {
-    let mut appended = 0;
-    while appended == 0 || !ends.load(Ordering::Relaxed) {
-        let zone: ArrayRef = Arc::new(Int32Array::from(vec![1000 * 1000 + appended as i32]));
+/// Another writer: rows of zones from a million on, one by one.
+async fn append_rows(path: PathBuf) {
+    for appended in 0..APPENDED {
+        let zone: ArrayRef = Arc::new(Int32Array::from(vec![1_000_000 + appended as i32]));
         let n: ArrayRef = Arc::new(Int64Array::from(vec![1]));
         let price = Decimal128Array::from(vec![100]).with_precision_and_scale(20, 2).unwrap();
         let columns = [("zone", zone), ("n", n), ("price", Arc::new(price) as ArrayRef)];
         let rows = RecordBatch::try_from_iter(columns).unwrap();
         open(&path).await.write(vec![rows]).await.unwrap();
-        appended += 1;
     }
-    appended
 }
 
 #[tokio::test(flavor = "multi_thread")]

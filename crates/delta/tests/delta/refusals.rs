@@ -181,7 +181,8 @@ async fn options_are_checked_and_secrets_not_shown() {
         let said = sink(target, options).await.unwrap_err().to_string();
         assert!(said.contains(words) && !said.contains("hush"), "{said}");
     }
-    let sink = sink(None, &[("location", "s3://b/t"), key]).await.unwrap();
+    let options = [("location", "s3://b/t"), ("aws.access_key_id", "me"), key];
+    let sink = sink(None, &options).await.unwrap();
     let shown = format!("{} {sink:?}", sink.describe());
     assert!(shown.starts_with("DELTA s3://b/t ") && !shown.contains("hush"), "{shown}");
 }

@@ -12,7 +12,7 @@ use crate::{Error, Result};
 
 /// A stream: `CREATE STREAM name (columns, WATERMARK FOR ts AS ts - INTERVAL ..) FROM kind 'path'
 /// OPTIONS (..)`.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct StreamDefinition {
     /// The name that queries read it by.
     pub name: String,
@@ -68,6 +68,20 @@ impl StreamDefinition {
     }
 }
 
+/// Options by name alone: passwords are among the values.
+impl fmt::Debug for StreamDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamDefinition")
+            .field("name", &self.name)
+            .field("kind", &self.kind)
+            .field("path", &self.path)
+            .field("options", &self.options.keys())
+            .field("columns", &self.columns)
+            .field("watermark", &self.watermark)
+            .finish()
+    }
+}
+
 /// `WATERMARK FOR column AS column - delay`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Watermark {
@@ -93,7 +107,7 @@ pub struct QueryDefinition {
 }
 
 /// `INTO kind target PARTITIONED BY (..) KEYS (..) OPTIONS (..)`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct SinkDefinition {
     /// `TABLE`, `MEMORY`, `CONSOLE` or what a connector brings; case doesn't count.
     pub kind: String,
@@ -105,6 +119,19 @@ pub struct SinkDefinition {
     pub keys: Vec<String>,
     /// The sink's options by lower-case name.
     pub options: BTreeMap<String, String>,
+}
+
+/// Options by name alone: passwords are among the values.
+impl fmt::Debug for SinkDefinition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SinkDefinition")
+            .field("kind", &self.kind)
+            .field("target", &self.target)
+            .field("partitioned_by", &self.partitioned_by)
+            .field("keys", &self.keys)
+            .field("options", &self.options.keys())
+            .finish()
+    }
 }
 
 /// What each batch gives out.

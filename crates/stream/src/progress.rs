@@ -21,6 +21,8 @@ pub struct Progress {
     pub input_rows: u64,
     /// Rows older than the watermark, dropped.
     pub late_rows: u64,
+    /// Input that was no row of the stream: left out or made NULL, as the source was told.
+    pub bad_rows: u64,
     /// Rows given to the sink; none where the sink had the batch already.
     pub output_rows: Option<u64>,
     /// Groups remembered for later batches.
@@ -83,6 +85,9 @@ impl fmt::Display for Progress {
         }
         if self.late_rows > 0 {
             write!(f, ", {} late dropped", count(self.late_rows))?;
+        }
+        if self.bad_rows > 0 {
+            write!(f, ", {} bad", count(self.bad_rows))?;
         }
         if self.state_rows > 0 {
             write!(f, ", state {} rows {} bytes", count(self.state_rows), count(self.state_bytes))?;

@@ -226,6 +226,7 @@ impl Engine {
             planned_ms: entry.planned_ms,
             input_rows: meter.rows(),
             late_rows: meter.late(),
+            bad_rows: self.source.bad_rows(),
             output_rows: match written {
                 Written::Rows(rows) => Some(rows),
                 Written::Already => None,

@@ -102,6 +102,12 @@ pub trait Source: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Input of the batch that was read last that is no row of the stream, where the source goes on
+    /// without it or with NULLs in its place.
+    fn bad_rows(&self) -> u64 {
+        0
+    }
+
     /// All that has to be remembered of the batches so far, in place of their offsets.
     fn remembered(&self) -> Value;
 }

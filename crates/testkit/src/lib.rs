@@ -12,9 +12,11 @@ mod faulty_disk;
 mod faulty_store;
 mod gate;
 mod s3_server;
+mod tansu_server;
 
 pub use faults::{Fault, Faults, SEED_VARIABLE, Seed};
 pub use faulty_disk::FaultyDisk;
 pub use faulty_store::{FaultyStore, Lack, OpenUpload, OpenUploads};
 pub use gate::Gate;
 pub use s3_server::S3Server;
+pub use tansu_server::TansuServer;

@@ -1,0 +1,116 @@
+//! librdkafka's settings, as `'kafka.<setting>'` among the options.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use partwise_stream::{Error, Result};
+
+/// What settings begin with among options.
+const PREFIX: &str = "kafka.";
+/// Parts of the names of settings whose values are nobody's to see.
+const SECRETS: [&str; 9] = [
+    "password",
+    "secret",
+    "ssl.key.pem",
+    "ssl.keystore",
+    "sasl.jaas",
+    "oauthbearer.config",
+    "oauthbearer.assertion",
+    "token",
+    "private",
+];
+
+/// Settings by name.
+#[derive(Clone, Default)]
+pub(crate) struct Settings(BTreeMap<String, String>);
+
+impl Settings {
+    /// Takes the settings out of the options.
+    ///
+    /// # Errors
+    /// One that the connector makes itself; TLS without the feature for it.
+    pub fn take(options: &mut BTreeMap<String, String>, owned: &[&'static str]) -> Result<Self> {
+        let mut settings = BTreeMap::new();
+        options.retain(|name, value| match name.strip_prefix(PREFIX) {
+            Some(setting) => {
+                settings.insert(setting.to_owned(), std::mem::take(value));
+                false
+            }
+            None => true,
+        });
+        if let Some(own) = owned.iter().find(|own| settings.contains_key(**own)) {
+            return Err(Error::invalid(format!(
+                "'{PREFIX}{own}' is set by the connector, whose promises rest on it: leave it out"
+            )));
+        }
+        let settings = Self(settings);
+        settings.check_tls(cfg!(feature = "ssl"))?;
+        Ok(settings)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// What is said of a setting that librdkafka doesn't take.
+    pub fn refused(name: &str, why: &str) -> String {
+        if is_secret(name) {
+            return format!("'{PREFIX}{name}': librdkafka doesn't take this value");
+        }
+        format!("'{PREFIX}{name}': {why}")
+    }
+
+    fn check_tls(&self, built_with: bool) -> Result<()> {
+        let protocol = self.0.get("security.protocol").map(String::as_str).unwrap_or_default();
+        if built_with || !protocol.to_ascii_lowercase().contains("ssl") {
+            return Ok(());
+        }
+        Err(Error::unsupported(format!(
+            "'{PREFIX}security.protocol' '{protocol}' needs TLS, and this build is without: build \
+             partwise-kafka with its feature `ssl`"
+        )))
+    }
+}
+
+/// Names alone.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.keys()).finish()
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    SECRETS.iter().any(|part| name.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(of: &[(&str, &str)]) -> BTreeMap<String, String> {
+        of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    }
+
+    #[test]
+    fn settings_are_told_from_options_and_shown_without_values() {
+        let mut all = options(&[("topic", "t"), ("kafka.sasl.password", "hunter2")]);
+        let settings = Settings::take(&mut all, &["acks"]).expect("settings");
+        assert_eq!(all, options(&[("topic", "t")]));
+        assert_eq!(format!("{settings:?}"), r#"["sasl.password"]"#);
+        assert!(!Settings::refused("sasl.password", "bad: hunter2").contains("hunter2"));
+    }
+
+    #[test]
+    fn what_the_connector_sets_is_refused() {
+        let error = Settings::take(&mut options(&[("kafka.acks", "0")]), &["acks"]);
+        assert!(error.expect_err("refused").to_string().contains("'kafka.acks'"));
+    }
+
+    #[test]
+    fn tls_needs_the_feature() {
+        let settings = Settings(options(&[("security.protocol", "SASL_SSL")]));
+        assert!(settings.check_tls(true).is_ok());
+        let error = settings.check_tls(false).expect_err("refused").to_string();
+        assert!(error.contains("feature `ssl`"), "{error}");
+    }
+}

@@ -1,0 +1,160 @@
+//! A batch as one transaction: a replay is skipped, a replaced instance can't write.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use partwise_stream::{ErrorKind, MemorySink, OutputMode, Step, StreamWriter};
+use partwise_testkit::TansuServer;
+
+use crate::kit::{
+    Lab, clicks_of, drop_topic, forget_last_commit, got, lines_of, make_topic, put, rows, run,
+    sink, until_done,
+};
+
+const SQL: &str = "SELECT n, page FROM clicks";
+const TRANSACTIONAL: [(&str, &str); 1] = [("transactional", "true")];
+
+struct Setting {
+    _server: TansuServer,
+    servers: String,
+    lab: Lab,
+}
+
+/// Sixty clicks in two partitions, read in three batches.
+async fn setting(what: &str) -> Option<Setting> {
+    let server = TansuServer::start_new(what).unwrap()?;
+    let (servers, lab) = (server.servers(), Lab::new());
+    make_topic(&servers, "clicks", 2).await;
+    make_topic(&servers, "out", 2).await;
+    put(&servers, "clicks", 0, &clicks_of(0..30));
+    put(&servers, "clicks", 1, &clicks_of(30..60));
+    lab.clicks(&servers, &[("max_offsets_per_trigger", "20")]).await.unwrap();
+    Some(Setting { _server: server, servers, lab })
+}
+
+impl Setting {
+    async fn writer(&self, name: &str) -> StreamWriter {
+        let writer = self.lab.query(SQL, name, OutputMode::Append).await;
+        writer.sink(sink(&self.servers, "out", &TRANSACTIONAL))
+    }
+
+    /// All numbers that came out, in order.
+    fn numbers(&self) -> Vec<i64> {
+        let number = |message: crate::kit::Got| {
+            let value: serde_json::Value =
+                serde_json::from_str(&message.value.unwrap_or_default()).unwrap();
+            value["n"].as_i64().unwrap()
+        };
+        let mut numbers: Vec<i64> = got(&self.servers, "out").into_iter().map(number).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+}
+
+fn all() -> Vec<i64> {
+    (0..60).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_replay_of_a_transaction_is_skipped() {
+    let Some(setting) = setting("a replay of a transaction").await else { return };
+    run(setting.writer("q").await).await.unwrap();
+    assert_eq!(setting.numbers(), all());
+    for _ in 0..2 {
+        assert_eq!(forget_last_commit(&setting.lab.path("ck-q")), 2);
+        let query = run(setting.writer("q").await).await.unwrap();
+        let replay = query.progress().unwrap();
+        assert_eq!((replay.batch, replay.replayed, replay.output_rows), (2, true, None));
+        assert_eq!(setting.numbers(), all());
+    }
+    // Another query into the same topic has an entry of its own.
+    run(setting.writer("other").await).await.unwrap();
+    assert_eq!(setting.numbers().len(), 120);
+    let ledger = got(&setting.servers, "partwise_ledger");
+    let keys: BTreeSet<_> = ledger.iter().map(|entry| entry.key.clone().unwrap()).collect();
+    assert_eq!(
+        keys,
+        BTreeSet::from([r#"["q","out"]"#.to_owned(), r#"["other","out"]"#.to_owned()])
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_query_stopped_between_any_two_steps_sends_each_row_once() {
+    let Some(setting) = setting("transactions stopped anywhere").await else { return };
+    let stops = until_done(async || setting.writer("q").await).await;
+    assert_eq!(stops, 3 * Step::ALL.len());
+    assert_eq!(setting.numbers(), all());
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(std::fs::copy(entry.path(), to).unwrap()),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_instance_that_was_replaced_cant_write() {
+    let Some(setting) = setting("an instance that was replaced").await else { return };
+    let (reached, told) = mpsc::channel();
+    let (go, goes) = mpsc::channel::<()>();
+    let goes = std::sync::Mutex::new(goes);
+    let zombie = setting.writer("q").await.before_each_step(move |step, batch| {
+        if step == Step::Sink && batch == 1 {
+            reached.send(()).unwrap();
+            goes.lock().unwrap().recv().unwrap();
+        }
+        Ok(())
+    });
+    let zombie = zombie.start().await.unwrap();
+    told.recv_timeout(Duration::from_secs(60)).unwrap();
+    // The same checkpoint on another host, where the lock isn't seen.
+    copy(&setting.lab.path("ck-q"), &setting.lab.path("elsewhere/q"));
+    let writer = setting.writer("q").await.checkpoint(setting.lab.path("elsewhere/q"));
+    run(writer).await.unwrap();
+    assert_eq!(setting.numbers(), all());
+    go.send(()).unwrap();
+    let error = zombie.await_termination().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Conflict, "{error}");
+    assert!(error.to_string().contains("another instance of the query"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_checkpoint_and_a_lost_ledger_are_refused() {
+    let Some(setting) = setting("a lost checkpoint").await else { return };
+    run(setting.writer("q").await).await.unwrap();
+    let lost = setting.writer("q").await.checkpoint(setting.lab.path("new/q"));
+    let error = lost.start().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.to_string().contains("with another checkpoint"), "{error}");
+    assert!(error.to_string().contains("batch 2 is its last"), "{error}");
+    drop_topic(&setting.servers, "partwise_ledger").await;
+    let error = setting.writer("q").await.start().await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Refused);
+    assert!(error.to_string().contains("batch 2 was delivered"), "{error}");
+    assert_eq!(setting.numbers(), all());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_topic_of_transactions_is_read_to_its_end() {
+    let Some(setting) = setting("a topic of transactions as a source").await else { return };
+    run(setting.writer("q").await).await.unwrap();
+    // Each transaction leaves a marker that takes an offset and is no message: the last of a
+    // partition is one.
+    let lab = Lab::new();
+    let options = [("topic", "out"), ("max_offsets_per_trigger", "17")];
+    lab.clicks(&setting.servers, &options).await.unwrap();
+    let sink = MemorySink::new("all");
+    let writer = async || lab.query(SQL, "back", OutputMode::Append).await.sink(sink.clone());
+    let query = run(writer().await).await.unwrap();
+    let read: u64 = query.history().iter().map(|batch| batch.input_rows).sum();
+    assert_eq!((read, query.history().len()), (60, 4));
+    assert_eq!(rows(sink.rows()), lines_of(0..60));
+    assert!(run(writer().await).await.unwrap().history().is_empty());
+}

@@ -5,7 +5,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::dataframe::DataFrame;
-use datafusion::execution::context::SessionContext;
+use datafusion::execution::context::{SessionConfig, SessionContext};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
 
 use crate::definition::{QueryDefinition, StreamDefinition, Watermark};
 use crate::query::{StreamQuery, WriteStream};
@@ -50,27 +52,58 @@ use crate::{Error, Result};
 #[derive(Clone)]
 pub struct StreamContext {
     session: SessionContext,
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Registry>,
 }
+
+/// What a session knows of streams; part of its configuration.
+type Registry = Mutex<Shared>;
+
+/// Gives the runtime that queries run on.
+type Runtimes = Arc<dyn Fn() -> std::io::Result<Handle> + Send + Sync>;
 
 #[derive(Default)]
 struct Shared {
+    runtime: Option<Runtimes>,
     sources: BTreeMap<String, Arc<dyn SourceFactory>>,
     sinks: BTreeMap<String, Arc<dyn SinkFactory>>,
     queries: BTreeMap<String, StreamQuery>,
 }
 
 impl StreamContext {
-    /// Streams for a session, which gets the function `tumble`.
+    /// Streams for a session, which gets the function `tumble`. A session that has them already
+    /// keeps them.
     pub fn new(session: &SessionContext) -> Self {
+        if let Some(context) = Self::of(session) {
+            return context;
+        }
         session.register_udf(tumble_udf());
         let context = Self { session: session.clone(), shared: Arc::default() };
+        let shared = Arc::clone(&context.shared);
+        session.state_ref().write().config_mut().set_extension(shared);
         context.register_source("FILES", Arc::new(FilesFactory));
         context.register_source("RATE", Arc::new(RateFactory));
         context.register_sink("TABLE", Arc::new(TableFactory));
         context.register_sink("MEMORY", Arc::new(MemoryFactory));
         context.register_sink("CONSOLE", Arc::new(ConsoleFactory));
         context
+    }
+
+    /// The streams that a session has been given.
+    pub fn of(session: &SessionContext) -> Option<Self> {
+        let shared = session.copied_config().get_extension::<Registry>()?;
+        Some(Self { session: session.clone(), shared })
+    }
+
+    /// The queries that were started in the session of a configuration, by name.
+    pub fn queries_in(config: &SessionConfig) -> Vec<StreamQuery> {
+        let shared = config.get_extension::<Registry>();
+        shared.map(|shared| queries_of(&shared)).unwrap_or_default()
+    }
+
+    /// Has queries run on another runtime than the one that starts them, such as one that outlives
+    /// it. It is asked for when a query is started.
+    pub fn run_on(&self, runtime: impl Fn() -> std::io::Result<Handle> + Send + Sync + 'static) {
+        self.locked().runtime = Some(Arc::new(runtime));
     }
 
     /// The session.
@@ -169,6 +202,27 @@ impl StreamContext {
                 kinds.join(", ")
             ))
         })?;
+        let runtime = self.locked().runtime.clone();
+        let Some(runtime) = runtime else { return self.open(definition, rows, factory).await };
+        let runtime = runtime().map_err(|cause| Error::internal(format!("no threads: {cause}")))?;
+        let (context, definition) = (self.clone(), definition.clone());
+        let opening = async move { context.open(&definition, rows, factory).await };
+        // Whoever stops waiting has the query not start.
+        let mut opened = JoinSet::new();
+        opened.spawn_on(opening, &runtime);
+        let opened = opened.join_next().await;
+        match opened {
+            Some(Ok(opened)) => opened,
+            _ => Err(Error::internal("the query's start ended early")),
+        }
+    }
+
+    async fn open(
+        &self,
+        definition: &QueryDefinition,
+        rows: DataFrame,
+        factory: Arc<dyn SinkFactory>,
+    ) -> Result<StreamQuery> {
         let sink = factory.sink(&self.session, &definition.sink).await?;
         let query = rows
             .write_stream()
@@ -190,7 +244,7 @@ impl StreamContext {
 
     /// The queries that were started, by name.
     pub fn queries(&self) -> Vec<StreamQuery> {
-        self.locked().queries.values().cloned().collect()
+        queries_of(&self.shared)
     }
 
     /// A query that was started.
@@ -198,10 +252,18 @@ impl StreamContext {
         self.locked().queries.get(name).cloned()
     }
 
-    /// Maps that a panic leaves whole.
     fn locked(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.shared)
     }
+}
+
+/// Maps that a panic leaves whole.
+fn locked(shared: &Registry) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn queries_of(shared: &Registry) -> Vec<StreamQuery> {
+    locked(shared).queries.values().cloned().collect()
 }
 
 impl fmt::Debug for StreamContext {

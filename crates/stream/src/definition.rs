@@ -187,3 +187,24 @@ pub enum Trigger {
     /// One batch; then the query ends.
     Once,
 }
+
+impl Trigger {
+    /// Whether the query goes on until it is stopped.
+    pub fn is_endless(self) -> bool {
+        matches!(self, Self::Every(_))
+    }
+}
+
+/// As SQL has it: `EVERY '5 seconds'`.
+impl fmt::Display for Trigger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AvailableNow => f.write_str("AVAILABLE NOW"),
+            Self::Once => f.write_str("ONCE"),
+            Self::Every(every) if every.subsec_nanos() == 0 => {
+                write!(f, "EVERY '{} seconds'", every.as_secs())
+            }
+            Self::Every(every) => write!(f, "EVERY '{} milliseconds'", every.as_millis()),
+        }
+    }
+}

@@ -68,13 +68,14 @@ mod state;
 mod stream_table;
 pub mod window;
 
+pub use checkpoint::drop_checkpoint;
 pub use context::StreamContext;
 pub use definition::{
     OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
 };
 pub use engine::{Step, StepHook};
 pub use error::{Error, ErrorKind, Result};
-pub use progress::Progress;
+pub use progress::{Progress, Totals};
 pub use query::{StreamQuery, StreamWriter, WriteStream};
 pub use sink::{BatchId, ConsoleSink, ForeachBatch, MemorySink, Once, TableSink};
 pub use source::MemorySource;

@@ -62,9 +62,42 @@ impl Steps {
 impl Progress {
     /// Rows read per second of the batch.
     pub fn input_rows_per_second(&self) -> f64 {
-        let seconds = self.took.total().as_secs_f64();
-        if seconds > 0.0 { self.input_rows as f64 / seconds } else { 0.0 }
+        per_second(self.input_rows, self.took.total())
     }
+}
+
+/// Batches of a query together, since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Totals {
+    /// How many.
+    pub batches: u64,
+    /// Rows read from the source, late ones included.
+    pub input_rows: u64,
+    /// Rows older than the watermark, dropped.
+    pub late_rows: u64,
+    /// The time that the batches took.
+    pub took: Duration,
+}
+
+impl Totals {
+    /// Adds a batch.
+    pub(crate) fn add(&mut self, progress: &Progress) {
+        self.batches += 1;
+        self.input_rows += progress.input_rows;
+        self.late_rows += progress.late_rows;
+        self.took += progress.took.total();
+    }
+
+    /// Rows read per second of the batches.
+    pub fn input_rows_per_second(&self) -> f64 {
+        per_second(self.input_rows, self.took)
+    }
+}
+
+fn per_second(rows: u64, took: Duration) -> f64 {
+    let seconds = took.as_secs_f64();
+    if seconds > 0.0 { rows as f64 / seconds } else { 0.0 }
 }
 
 /// `page_aggs batch 7: 50,000 rows in (812,000/s), 310 out, ...`

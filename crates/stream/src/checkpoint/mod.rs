@@ -10,11 +10,13 @@
 //! sources/<n>     what the source remembers up to batch n, in place of older offsets
 //! ```
 
+mod discard;
 mod disk;
 mod entry;
 mod identity;
 mod lock;
 
+pub use discard::drop_checkpoint;
 pub(crate) use disk::{blocking, numbers, read as read_file, remove, replace};
 pub(crate) use entry::{CommitEntry, Delivered, OffsetsEntry};
 pub(crate) use identity::Fingerprint;

@@ -94,6 +94,11 @@ impl Engine {
         &self.query
     }
 
+    /// Where its rows go.
+    pub fn sink(&self) -> &dyn Sink {
+        self.sink.as_ref()
+    }
+
     /// From here on, only what the source has now counts.
     pub async fn available_now(&mut self) -> Result<()> {
         self.source.available_now().await

@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use crate::definition::Trigger;
+use crate::definition::{OutputMode, Trigger};
 use crate::engine::{Engine, run};
-use crate::progress::Progress;
+use crate::progress::{Progress, Totals};
 use crate::{Error, ErrorKind, Result};
 
 /// Batches whose progress is remembered.
@@ -27,10 +27,26 @@ pub struct StreamQuery {
 struct Shared {
     name: String,
     id: String,
+    mode: OutputMode,
+    sink: String,
+    trigger: Trigger,
     stop: watch::Sender<bool>,
-    history: Mutex<VecDeque<Progress>>,
+    history: Mutex<History>,
+    /// Counts what happened: a batch that was done, the end.
+    changes: watch::Sender<u64>,
     ended: watch::Sender<Option<Ended>>,
     task: Mutex<Option<AbortHandle>>,
+}
+
+/// What the batches did.
+#[derive(Default)]
+struct History {
+    last: VecDeque<Progress>,
+    totals: Totals,
+    /// How many were given out as news.
+    told: u64,
+    /// Whether the failure was.
+    failure_told: bool,
 }
 
 /// How a query ended: well, or with this.
@@ -43,8 +59,12 @@ impl StreamQuery {
         let shared = Arc::new(Shared {
             name: query.name.clone(),
             id: query.id.clone(),
+            mode: query.mode,
+            sink: engine.sink().describe(),
+            trigger,
             stop: watch::Sender::new(false),
             history: Mutex::default(),
+            changes: watch::Sender::new(0),
             ended: watch::Sender::new(None),
             task: Mutex::default(),
         });
@@ -68,6 +88,21 @@ impl StreamQuery {
         &self.shared.id
     }
 
+    /// What each batch gives out.
+    pub fn mode(&self) -> OutputMode {
+        self.shared.mode
+    }
+
+    /// Where its rows go, in words.
+    pub fn sink(&self) -> &str {
+        &self.shared.sink
+    }
+
+    /// When its batches run.
+    pub fn trigger(&self) -> Trigger {
+        self.shared.trigger
+    }
+
     /// Whether it still runs.
     pub fn is_running(&self) -> bool {
         self.shared.ended.borrow().is_none()
@@ -75,14 +110,46 @@ impl StreamQuery {
 
     /// What the last batches did, oldest first.
     pub fn history(&self) -> Vec<Progress> {
-        let history = self.shared.history.lock().unwrap_or_else(PoisonError::into_inner);
-        history.iter().cloned().collect()
+        self.shared.history().last.iter().cloned().collect()
+    }
+
+    /// All its batches together, since it was started.
+    pub fn totals(&self) -> Totals {
+        self.shared.history().totals
     }
 
     /// What the last batch did; none before the first.
     pub fn progress(&self) -> Option<Progress> {
-        let history = self.shared.history.lock().unwrap_or_else(PoisonError::into_inner);
-        history.back().cloned()
+        self.shared.history().last.back().cloned()
+    }
+
+    /// What it ended with; none while it runs, and where it ended well.
+    pub fn failure(&self) -> Option<Error> {
+        match self.shared.ended.borrow().as_ref() {
+            Some(Err((kind, message))) => Some(Error::new(*kind, message.clone())),
+            _ => None,
+        }
+    }
+
+    /// What its batches did since this was called last, for one who tells a user of it.
+    pub fn take_news(&self) -> Vec<Progress> {
+        let mut history = self.shared.history();
+        let missed = usize::try_from(history.totals.batches - history.told).unwrap_or(usize::MAX);
+        let first = history.last.len().saturating_sub(missed);
+        history.told = history.totals.batches;
+        history.last.iter().skip(first).cloned().collect()
+    }
+
+    /// What it failed with, unless this or [`await_termination`](Self::await_termination) has told.
+    pub fn take_failure(&self) -> Option<Error> {
+        let failure = self.failure()?;
+        let told = std::mem::replace(&mut self.shared.history().failure_told, true);
+        (!told).then_some(failure)
+    }
+
+    /// Tells when there may be news: changes with each batch that is done and with the end.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
     }
 
     /// Waits for the query to end.
@@ -94,7 +161,10 @@ impl StreamQuery {
         let ended = ended.wait_for(Option::is_some).await;
         let ended = ended.map_err(|_| Error::internal("the query's task is gone"))?;
         match ended.as_ref() {
-            Some(Err((kind, message))) => Err(Error::new(*kind, message.clone())),
+            Some(Err((kind, message))) => {
+                self.shared.history().failure_told = true;
+                Err(Error::new(*kind, message.clone()))
+            }
             _ => Ok(()),
         }
     }
@@ -124,12 +194,31 @@ impl fmt::Debug for StreamQuery {
     }
 }
 
+impl Shared {
+    /// Each change of it is whole after a panic.
+    fn history(&self) -> MutexGuard<'_, History> {
+        self.history.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, progress: Progress) {
+        let mut history = self.history();
+        history.totals.add(&progress);
+        if history.last.len() == REMEMBERED {
+            history.last.pop_front();
+        }
+        history.last.push_back(progress);
+        drop(history);
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+}
+
 /// Says that the query has ended, also where its task was given up.
 struct EndGuard(Arc<Shared>);
 
 impl EndGuard {
     fn end(self, ended: Ended) {
         self.0.ended.send_replace(Some(ended));
+        self.0.changes.send_modify(|changes| *changes += 1);
     }
 }
 
@@ -143,6 +232,7 @@ impl Drop for EndGuard {
             }
             early
         });
+        self.0.changes.send_modify(|changes| *changes += 1);
     }
 }
 
@@ -158,11 +248,7 @@ async fn drive(
         if let Some(hook) = &hook {
             hook(&progress);
         }
-        let mut history = shared.history.lock().unwrap_or_else(PoisonError::into_inner);
-        if history.len() == REMEMBERED {
-            history.pop_front();
-        }
-        history.push_back(progress);
+        shared.add(progress);
     };
     run(&mut engine, trigger, stop, &told).await
 }

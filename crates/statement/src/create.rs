@@ -123,7 +123,7 @@ fn parse_partition_column(
     Ok((column.name.clone(), Some(column)))
 }
 
-fn once(first: bool, clause: &str) -> Result<(), ParserError> {
+pub(super) fn once(first: bool, clause: &str) -> Result<(), ParserError> {
     match first {
         true => Ok(()),
         false => Err(ParserError::ParserError(format!("{clause} is given twice"))),

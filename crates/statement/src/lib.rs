@@ -23,11 +23,14 @@ mod alter;
 mod create;
 mod delete;
 mod insert;
+mod interval;
 mod merge;
 mod needless;
 mod optimize;
+mod query;
 mod refused;
 mod restore;
+mod stream;
 mod target;
 mod truncate;
 mod update;
@@ -40,7 +43,9 @@ pub use insert::{Insert, PartitionItem};
 pub use merge::{Action, Clause, Matching, Merge};
 pub use needless::Needless;
 pub use optimize::Optimize;
+pub use query::{DropCheckpoint, QueryOrder, QuerySink, QueryTrigger, StartQuery};
 pub use restore::{Restore, RestorePoint};
+pub use stream::{CreateStream, DropStream};
 pub use target::{Setting, Target, alone};
 pub use truncate::Truncate;
 pub use update::Update;
@@ -112,6 +117,20 @@ pub enum Statement {
     Vacuum(Vacuum),
     /// `SHOW TABLES`.
     ShowTables,
+    /// `CREATE STREAM s FROM ..`.
+    CreateStream(Box<CreateStream>),
+    /// `DROP STREAM s`.
+    DropStream(DropStream),
+    /// `SHOW STREAMS`.
+    ShowStreams,
+    /// `START QUERY q .. AS ..`.
+    StartQuery(Box<StartQuery>),
+    /// `AWAIT QUERY q`, `STOP QUERY q`.
+    Query(QueryOrder),
+    /// `SHOW QUERIES`.
+    ShowQueries,
+    /// `DROP CHECKPOINT 'dir/'`.
+    DropCheckpoint(DropCheckpoint),
     /// `EXPLAIN` around a statement of ours.
     Explain(Box<Explain>),
     /// `SET name = value`, for names that other systems use.
@@ -171,7 +190,7 @@ pub fn parse(sql: &str) -> Result<Statement> {
         .tokenize_with_location()
         .map_err(|e| syntax(e.into()))?;
     let mut parser = Parser::new(&GenericDialect {}).with_tokens_with_locations(tokens);
-    refused::check(&mut parser)?;
+    refused::check(&parser)?;
     match parse_ours(&mut parser).map_err(syntax)? {
         Some(statement) => Ok(statement),
         None => parse_datafusion(sql),
@@ -190,7 +209,14 @@ fn parse_ours(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
                 Previewed::Insert(insert) => Statement::Insert(Box::new(insert)),
                 Previewed::Rewrite(rewrite) => Statement::Rewrite(Box::new(rewrite)),
             }),
-            Keyword::CREATE => create::parse(p)?.map(|c| Statement::CreateTable(Box::new(c))),
+            Keyword::CREATE => parse_create(p)?,
+            Keyword::DROP => parse_drop(p)?,
+            _ if is_word(p, "START") => {
+                query::parse_start(p)?.map(|start| Statement::StartQuery(Box::new(start)))
+            }
+            _ if is_word(p, "AWAIT") || is_word(p, "STOP") => {
+                query::parse_order(p)?.map(Statement::Query)
+            }
             Keyword::SHOW => parse_show(p)?,
             Keyword::EXPLAIN => parse_explain(p)?,
             Keyword::DESCRIBE | Keyword::DESC => parse_history(p)?,
@@ -230,11 +256,35 @@ fn parse_change(p: &mut Parser<'_>) -> Result<Option<Previewed>, ParserError> {
     })
 }
 
+/// `CREATE STREAM` and `CREATE TABLE`.
+fn parse_create(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
+    if let Some(stream) = stream::parse_create(p)? {
+        return Ok(Some(Statement::CreateStream(Box::new(stream))));
+    }
+    Ok(create::parse(p)?.map(|create| Statement::CreateTable(Box::new(create))))
+}
+
+/// `DROP STREAM` and `DROP CHECKPOINT`; DataFusion reads the others.
+fn parse_drop(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
+    if let Some(stream) = stream::parse_drop(p)? {
+        return Ok(Some(Statement::DropStream(stream)));
+    }
+    Ok(query::parse_drop(p)?.map(Statement::DropCheckpoint))
+}
+
 fn parse_show(p: &mut Parser<'_>) -> Result<Option<Statement>, ParserError> {
     p.next_token();
     if p.parse_keyword(Keyword::TABLES) {
         return Ok(matches!(p.peek_token_ref().token, Token::EOF | Token::SemiColon)
             .then_some(Statement::ShowTables));
+    }
+    for (word, statement) in
+        [("STREAMS", Statement::ShowStreams), ("QUERIES", Statement::ShowQueries)]
+    {
+        if is_word(p, word) {
+            p.next_token();
+            return Ok(Some(statement));
+        }
     }
     if p.parse_keywords(&[Keyword::CREATE, Keyword::TABLE]) {
         return Ok(Some(Statement::ShowCreate(p.parse_object_name(false)?)));

@@ -4,7 +4,7 @@
 const HIDDEN: &str = "***";
 
 /// Parts of the names of options and variables whose values nobody may see.
-const SECRET_NAMES: [&str; 9] = [
+const SECRET_NAMES: [&str; 12] = [
     "secret",
     "password",
     "token",
@@ -14,6 +14,9 @@ const SECRET_NAMES: [&str; 9] = [
     "credential",
     "service_account",
     "encryption_key",
+    "key_pem",
+    "jaas",
+    "oauthbearer_config",
 ];
 
 /// Names that hold one of those parts and are no secret: key ids, and files that hold one.
@@ -60,6 +63,8 @@ mod tests {
             "gcp.service_account_key",
             "aws.sse_customer_key_base64",
             "postgres.password",
+            "ssl.key.pem",
+            "sasl.oauthbearer.config",
         ] {
             assert!(is_secret(name), "{name}");
         }

@@ -11,6 +11,7 @@ use datafusion::execution::context::{SessionConfig, SessionContext};
 use datafusion::execution::memory_pool::{FairSpillPool, TrackConsumersPool};
 use datafusion::execution::runtime_env::RuntimeEnvBuilder;
 use datafusion::optimizer::OptimizerRule;
+use partwise_stream::StreamContext;
 use partwise_table::CountPartitions;
 use partwise_table::config::PartwiseConfig;
 
@@ -19,8 +20,9 @@ use crate::lake::{Lake, LakeSchema};
 use crate::place::Stores;
 use crate::progress::{Progress, Running};
 use crate::session::SessionRef;
+use crate::streams::StreamWatch;
 use crate::token::Steps;
-use crate::{Error, Result, functions, path_table, place, run, secrets, statement};
+use crate::{Error, Result, functions, path_table, place, run, secrets, statement, streams};
 
 /// How a context is set up.
 ///
@@ -83,6 +85,8 @@ pub struct PartwiseContext {
     schema: Arc<LakeSchema>,
     steps: Arc<Steps>,
     running: Arc<Running>,
+    streams: StreamContext,
+    watch: Arc<StreamWatch>,
 }
 
 /// Consumers that an out-of-memory error names.
@@ -113,15 +117,16 @@ impl PartwiseContext {
     pub fn of(session: &SessionContext) -> Result<Self> {
         let config = session.copied_config();
         let schema = config.get_extension::<LakeSchema>();
-        match (schema, config.get_extension::<Steps>(), config.get_extension::<Running>()) {
-            (Some(schema), Some(steps), Some(running)) => {
-                Ok(Self { session: session.clone(), schema, steps, running })
-            }
-            _ => Err(Error::invalid(
+        let (steps, running) = (config.get_extension(), config.get_extension());
+        let (streams, watch) = (StreamContext::of(session), config.get_extension());
+        let context = (schema, steps, running, streams, watch);
+        let (Some(schema), Some(steps), Some(running), Some(streams), Some(watch)) = context else {
+            return Err(Error::invalid(
                 "Partwise isn't registered with this session: call partwise::register(&session) \
                  first",
-            )),
-        }
+            ));
+        };
+        Ok(Self { session: session.clone(), schema, steps, running, streams, watch })
     }
 
     /// Puts the lake behind a session's default schema: what is registered there goes first.
@@ -140,12 +145,22 @@ impl PartwiseContext {
         let running = Arc::new(Running::default());
         configure(&session, &steps, &running, &schema);
         functions::register(&session);
-        Ok(Self { session, schema, steps, running })
+        let (streams, watch) = streams::attach(&session);
+        Ok(Self { session, schema, steps, running, streams, watch })
     }
 
     /// The DataFusion context behind it.
     pub fn session(&self) -> &SessionContext {
         &self.session
+    }
+
+    /// The streams and streaming queries of the session.
+    pub fn streams(&self) -> &StreamContext {
+        &self.streams
+    }
+
+    pub(crate) fn watch(&self) -> &StreamWatch {
+        &self.watch
     }
 
     /// The tables of the lake and of the session, as of the last look.
@@ -180,7 +195,7 @@ impl PartwiseContext {
     /// What is wrong with the statement; nothing it would have written is visible.
     pub async fn execute(&self, sql: &str) -> Result<Execution> {
         let run = async { run::execute(self, statement::parse(sql)?, sql).await };
-        run.await.map_err(|error| secrets::without(sql, error))
+        run.await.map_err(|error| self.watch.without_secrets(secrets::without(sql, error)))
     }
 
     /// Plans one statement as a DataFrame, for embedding. A query or a write runs when the frame
@@ -191,7 +206,7 @@ impl PartwiseContext {
     /// What is wrong with the statement.
     pub async fn sql(&self, sql: &str) -> Result<DataFrame> {
         let planned = async { run::frame(self, statement::parse(sql)?, sql).await };
-        planned.await.map_err(|error| secrets::without(sql, error))
+        planned.await.map_err(|error| self.watch.without_secrets(secrets::without(sql, error)))
     }
 
     /// How far the write that runs in this session has come; none while none runs. Of a query,

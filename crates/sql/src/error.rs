@@ -91,6 +91,20 @@ impl From<partwise_commit::Error> for Error {
     }
 }
 
+impl From<partwise_stream::Error> for Error {
+    fn from(error: partwise_stream::Error) -> Self {
+        let (kind, message) = (error.kind(), error.to_string());
+        Self { kind, message, source: Some(error.into()) }
+    }
+}
+
+/// So that a sink of ours can be made within a trait of the streams'.
+impl From<Error> for partwise_stream::Error {
+    fn from(error: Error) -> Self {
+        Self::new(error.kind, error.message.clone()).with_source(error)
+    }
+}
+
 impl From<DataFusionError> for Error {
     fn from(error: DataFusionError) -> Self {
         let (kind, message) = innermost(&error);
@@ -123,6 +137,9 @@ fn innermost(error: &DataFusionError) -> (ErrorKind, String) {
     let mut cause: &(dyn std::error::Error + 'static) = error;
     loop {
         if let Some(ours) = cause.downcast_ref::<partwise_commit::Error>() {
+            return (ours.kind(), ours.to_string());
+        }
+        if let Some(ours) = cause.downcast_ref::<partwise_stream::Error>() {
             return (ours.kind(), ours.to_string());
         }
         if let Some(ours) = cause.downcast_ref::<Error>() {

@@ -46,6 +46,11 @@ pub fn check(statement: &Statement) -> Result<()> {
         | Statement::Optimize(_)
         | Statement::Rewrite(_) => Ok(()),
         Statement::CreateTable(create) if create.query.is_some() => Ok(()),
+        Statement::StartQuery(_) => Err(Error::unsupported(
+            "START QUERY has no plan of its own to explain: each batch is planned over the rows it \
+             finds. EXPLAIN its SELECT over a table of the stream's columns; query_history('q') \
+             tells how long the steps of each batch took",
+        )),
         _ => Err(no_plan()),
     }
 }

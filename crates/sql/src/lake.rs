@@ -9,8 +9,10 @@ use async_trait::async_trait;
 use datafusion::catalog::{SchemaProvider, TableProvider};
 use datafusion::common::Result as DFResult;
 use partwise_commit::{Location, Table, TableSchema, TableStore};
+use partwise_stream::StreamTable;
 use partwise_table::{OpenOptions, PartwiseTable};
 
+use crate::lookup;
 use crate::path_table;
 use crate::session::SessionRef;
 use crate::{Error, ErrorKind, Result};
@@ -185,6 +187,25 @@ impl LakeSchema {
     /// Whether the name was registered for the session (a LOCATION table, a view, ..).
     pub fn is_of_session(&self, name: &str) -> bool {
         self.session.table_exist(name) || self.located(name).is_some()
+    }
+
+    /// The streams of the session, by name.
+    pub async fn streams(&self) -> Result<Vec<(String, StreamTable)>> {
+        let mut streams = Vec::new();
+        for name in self.session.table_names() {
+            let table = self.session.table(&name).await?;
+            let stream = table.and_then(|table| table.downcast_ref::<StreamTable>().cloned());
+            streams.extend(stream.map(|stream| (name, stream)));
+        }
+        Ok(streams)
+    }
+
+    /// Refuses a name of the session that is a stream's.
+    pub async fn refuse_stream(&self, name: &str) -> Result<()> {
+        match self.session.table(name).await? {
+            Some(table) => lookup::refuse_stream(&name, table.as_ref()),
+            None => Ok(()),
+        }
     }
 
     /// Looks again which directories are tables, for those who list names.

@@ -23,6 +23,7 @@
 //! ```
 
 mod api;
+mod connectors;
 mod context;
 mod definition;
 mod distinct;
@@ -47,6 +48,7 @@ mod script;
 mod secrets;
 mod session;
 mod show;
+mod streams;
 mod token;
 
 use partwise_statement as statement;
@@ -61,8 +63,10 @@ pub use error::{Error, ErrorKind, Result};
 pub use execution::{Execution, Rows, ScanSummary};
 pub use lake::Lake;
 pub use partwise_commit::is_address;
+pub use partwise_stream as stream;
 pub use progress::Progress;
 pub use report::{RestoredTo, RowChanges, WriteReport, bytes, counted, thousands};
 pub use scans::ScanTotals;
 pub use script::{ScriptStatement, split_statements, substitute, substitute_set};
 pub use secrets::{hidden, is_given_away};
+pub use streams::BatchListener;

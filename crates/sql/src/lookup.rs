@@ -6,6 +6,7 @@ use std::sync::Arc;
 use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
+use partwise_stream::StreamTable;
 use partwise_table::PartwiseTable;
 
 use crate::{Error, Result, missing};
@@ -52,7 +53,23 @@ pub(crate) fn ours<'a>(
     name: &dyn Display,
     table: &'a Arc<dyn TableProvider>,
 ) -> Result<&'a PartwiseTable> {
+    refuse_stream(name, table.as_ref())?;
     table.as_ref().downcast_ref::<PartwiseTable>().ok_or_else(|| not_ours(name))
+}
+
+/// Refuses a stream where a table is needed.
+///
+/// # Errors
+/// It is a stream: what goes with one.
+pub(crate) fn refuse_stream(name: &dyn Display, table: &dyn TableProvider) -> Result<()> {
+    match table.is::<StreamTable>() {
+        false => Ok(()),
+        true => Err(Error::invalid(format!(
+            "{name} is a stream: its rows come from its source, it has no files or history, and no \
+             statement changes it. START QUERY .. AS SELECT .. FROM {name} reads it, DROP STREAM \
+             {name} forgets it"
+        ))),
+    }
 }
 
 /// What is said of a table that isn't one of ours.

@@ -3,6 +3,7 @@
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::tokenizer::{Token, Tokenizer};
 use partwise_commit::{hide_secrets, is_secret, is_store_option};
+use percent_encoding::percent_decode_str;
 
 use crate::Error;
 
@@ -21,15 +22,20 @@ pub fn is_given_away(sql: &str) -> bool {
 pub(crate) fn without(sql: &str, error: Error) -> Error {
     let secrets = of(sql);
     let text = error.to_string();
+    without_these(&secrets, error, &text)
+}
+
+/// An error of this text without these secrets.
+pub(crate) fn without_these(secrets: &[String], error: Error, text: &str) -> Error {
     match secrets.iter().any(|secret| text.contains(secret.as_str())) {
-        true => Error::new(error.kind(), hide_secrets(&text, secrets.iter().map(String::as_str))),
+        true => Error::new(error.kind(), hide_secrets(text, secrets.iter().map(String::as_str))),
         false => error,
     }
 }
 
 /// The secrets in a statement, the longest first: values behind the names of options and settings
 /// that hold one, and what an address gives away.
-fn of(sql: &str) -> Vec<String> {
+pub(crate) fn of(sql: &str) -> Vec<String> {
     let tokens = Tokenizer::new(&GenericDialect {}, sql).tokenize().unwrap_or_default();
     let mut read = Names::default();
     let mut secrets = Vec::new();
@@ -95,12 +101,32 @@ impl Names {
     }
 }
 
-/// What an address gives away: its password, and the values of its query.
+/// What an address gives away: its password, and the values of its query, as they are written and
+/// as they are meant.
 fn in_address(text: &str) -> Vec<String> {
-    let Ok(url) = url::Url::parse(text) else { return vec![] };
+    let Ok(url) = url::Url::parse(text) else { return in_pairs(text) };
     let query = url.query().unwrap_or_default().split('&').filter_map(|pair| pair.split_once('='));
     let values = query.map(|(_, value)| value).chain(url.password());
-    values.filter(|value| !value.is_empty()).map(str::to_owned).collect()
+    let spellings = values.flat_map(|value| {
+        let meant = percent_decode_str(value).decode_utf8_lossy().into_owned();
+        [value.to_owned(), meant]
+    });
+    spellings.filter(|value| !value.is_empty()).collect()
+}
+
+/// What `host=db user=me password='hush'`, PostgreSQL's other way to name a server, gives away.
+fn in_pairs(text: &str) -> Vec<String> {
+    let mut secrets = Vec::new();
+    for (at, name) in text.match_indices("password") {
+        let rest = text[at + name.len()..].trim_start();
+        let Some(value) = rest.strip_prefix('=').map(str::trim_start) else { continue };
+        let value = match value.strip_prefix('\'') {
+            Some(quoted) => quoted.split('\'').next(),
+            None => value.split_whitespace().next(),
+        };
+        secrets.extend(value.filter(|value| !value.is_empty()).map(str::to_owned));
+    }
+    secrets
 }
 
 #[cfg(test)]
@@ -118,6 +144,10 @@ mod tests {
             "SELECT * FROM 's3://me:hush@bucket/x'",
             "COPY (SELECT 1) TO 's3://bucket/x/?sig=hush'",
             "START QUERY q INTO POSTGRES OPTIONS ('url' 'postgres://me:hush@host/db') AS SELECT 1",
+            "START QUERY q INTO POSTGRES OPTIONS ('url' 'host=db password=hush user=me') AS SELECT 1",
+            "START QUERY q INTO POSTGRES OPTIONS ('url' 'host=db password = ''hush''') AS SELECT 1",
+            "CREATE STREAM s FROM KAFKA OPTIONS ('sasl.password' 'hush', 'topic' 't')",
+            "CREATE STREAM s FROM KAFKA OPTIONS (ssl.key.pem = 'hush')",
         ] {
             assert!(is_given_away(sql), "{sql}");
             assert!(!hidden(sql).contains("hush"), "{}", hidden(sql));

@@ -5,6 +5,8 @@
 //!                                               --scan--> snapshot, records -> rows
 //! at('t', n) --------------------------------plan--> the table at a version, read as any other
 //! ```
+//! `query_history('q')` tells of the batches of a streaming query.
+//!
 //! `now()` gives microseconds. `to_char`, also called `date_format`, is DataFusion's with more patterns; `year`, `month` and the
 //! like are its `date_part`.
 //!
@@ -19,6 +21,7 @@ mod history;
 mod now;
 mod parquet_metadata;
 mod partitions;
+mod query_history;
 mod to_char;
 pub(crate) mod values;
 
@@ -37,6 +40,7 @@ pub(crate) use at::point_of;
 use now::Now;
 use parquet_metadata::ParquetMetadata;
 use partwise_statement::About;
+use query_history::QueryHistory;
 use to_char::ToChar;
 
 /// Makes the functions known to a session.
@@ -52,6 +56,7 @@ pub(crate) fn register(session: &SessionContext) {
     date_parts::all().for_each(|part| session.register_udf(part));
     session.register_udtf("at", Arc::new(AtFunction));
     session.register_udtf("parquet_metadata", Arc::new(ParquetMetadata));
+    session.register_udtf("query_history", Arc::new(QueryHistory));
 }
 
 /// The rows of `about`, as the statement that shows them gives them.

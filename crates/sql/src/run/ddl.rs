@@ -273,6 +273,7 @@ pub async fn drop_table(
     let reference = lookup::reference(name);
     check_schema(context, &reference)?;
     if context.schema().is_of_session(reference.table()) {
+        context.schema().refuse_stream(reference.table()).await?;
         if purge {
             return Err(Error::invalid(format!(
                 "{name} lies outside the lake: DROP TABLE {name} forgets it, its files stay"

@@ -24,7 +24,7 @@ use crate::statement::{Explain, Insert, Optimize, Rewrite, Statement};
 use crate::token::{self, StatementText};
 use crate::{
     Error, ErrorKind, PartwiseContext, Result, definition, explain, functions, lookup, missing,
-    plan, scans, secrets, show,
+    plan, scans, secrets,
 };
 
 mod alter;
@@ -37,12 +37,14 @@ mod preview;
 mod restore;
 mod rowless;
 mod rows;
+mod streams;
 mod vacuum;
 
 use ddl::Registration;
 pub(crate) use frame::frame;
 use passed_on::plan_datafusion;
 use rows::{Again, rows_of};
+pub(crate) use streams::no_query;
 
 /// Times a statement is planned and run again when a later commit changed what it read.
 pub(crate) const CONFLICT_RETRIES: usize = 3;
@@ -205,7 +207,14 @@ async fn plan_statement(
         Statement::Optimize(optimize) => plan_optimize(state, optimize).await,
         Statement::Truncate(truncate) => empty::truncate(state, truncate).await,
         Statement::Vacuum(vacuum) => vacuum::vacuum(state, vacuum).await,
-        Statement::ShowTables => Ok(Planned::Batch(show::tables(context.table_names().await?)?)),
+        Statement::ShowTables => streams::show_tables(context).await,
+        Statement::CreateStream(create) => streams::create(context, state, create, sql).await,
+        Statement::DropStream(dropped) => streams::drop_stream(context, dropped).await,
+        Statement::ShowStreams => streams::show_streams(context).await,
+        Statement::StartQuery(start) => streams::start(context, start, sql).await,
+        Statement::Query(order) => streams::order(context, order).await,
+        Statement::ShowQueries => streams::show_queries(context),
+        Statement::DropCheckpoint(dropped) => streams::drop_checkpoint(dropped).await,
         Statement::Explain(explain) => plan_explain(context, state, explain, sql).await,
         Statement::Reset(name) => ddl::reset(context, name),
         Statement::SetForeign { name, value } => ddl::set_foreign(context, name, value).await,
@@ -232,6 +241,7 @@ async fn plan_insert(
             ),
         });
     }
+    lookup::refuse_stream(&name, provider.as_ref())?;
     let memory = provider.as_ref().is::<datafusion::datasource::MemTable>();
     if insert.overwrite || insert.partition.is_some() || !memory {
         return Err(lookup::not_ours(&insert.table));

@@ -25,7 +25,10 @@ leave the prompt.
 
 Exit status:
   0 done   1 a statement failed   2 bad usage   3 stopped by guard or scope
-  4 conflict with another writer (try again)   130 cancelled with Ctrl-C";
+  4 conflict with another writer (try again)   130 cancelled with Ctrl-C   143 with SIGTERM
+
+Queries (START QUERY) that still run when the statements are through are waited for; with TRIGGER
+EVERY they run until Ctrl-C or SIGTERM, which ends them after the running batch, exit status 0.";
 
 /// A directory of Parquet files as a table whose partitions are the unit of replacement.
 #[derive(Debug, Parser)]

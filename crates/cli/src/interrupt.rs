@@ -37,6 +37,8 @@ struct Pressed {
     count: AtomicU32,
     /// Whether somebody sits at the prompt.
     at_prompt: AtomicBool,
+    /// Whether what came was no Ctrl-C but a SIGTERM.
+    terminated: AtomicBool,
     /// Whether a pager has the terminal: the keys are its own.
     in_pager: AtomicBool,
     /// Since when the user of the prompt knows how to leave.
@@ -88,6 +90,22 @@ impl Interrupts {
     /// From here on somebody sits at the prompt, whose session no hasty press must end.
     pub fn at_prompt(&self) {
         self.pressed.at_prompt.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether somebody sits at the prompt.
+    pub fn is_at_prompt(&self) -> bool {
+        self.pressed.at_prompt.load(Ordering::SeqCst)
+    }
+
+    /// A SIGTERM came: cancels as the first Ctrl-C does.
+    pub fn terminate(&self) {
+        self.pressed.terminated.store(true, Ordering::SeqCst);
+        self.pressed.cancel();
+    }
+
+    /// Whether one came.
+    pub fn is_terminated(&self) -> bool {
+        self.pressed.terminated.load(Ordering::SeqCst)
     }
 
     /// Says whether a pager has the terminal: there, Ctrl-C stops what it is given, and no more.
@@ -145,14 +163,16 @@ impl Interrupts {
 impl Pressed {
     fn press(&self) {
         match self.effect() {
-            Effect::Cancel => {
-                self.unanswered.store(true, Ordering::SeqCst);
-                self.wake.notify_one();
-            }
+            Effect::Cancel => self.cancel(),
             Effect::Tell => eprintln!("\n{HOW_TO_LEAVE}"),
             Effect::Nothing => {}
             Effect::Leave => std::process::exit(Status::Interrupted as i32),
         }
+    }
+
+    fn cancel(&self) {
+        self.unanswered.store(true, Ordering::SeqCst);
+        self.wake.notify_one();
     }
 
     fn effect(&self) -> Effect {

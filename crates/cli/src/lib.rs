@@ -23,6 +23,7 @@ mod plan_lines;
 mod progress;
 mod prompt;
 mod pump;
+mod queries;
 mod runner;
 mod script;
 mod status;
@@ -38,6 +39,7 @@ use args::{CommandLine, Input, Task};
 use engine::Engine;
 use interrupt::Interrupts;
 use output::Console;
+use queries::QueryThreads;
 use runner::Runner;
 use script::Script;
 use status::{Failure, Result, Status};
@@ -66,7 +68,7 @@ pub fn run(line: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run_to_end(line) {
         Ok(()) => Status::Done.into(),
         Err(failure) => {
-            let prefix = if failure.status == Status::Interrupted { "" } else { "error: " };
+            let prefix = if failure.status.is_cancelled() { "" } else { "error: " };
             eprintln!("{prefix}{failure}");
             failure.status.into()
         }
@@ -97,7 +99,7 @@ fn run_to_end(line: CommandLine) -> Result<()> {
 /// Who has pressed Ctrl-C waits for the end.
 fn patience_after(done: &Result<()>) -> Duration {
     match done {
-        Err(failure) if failure.status == Status::Interrupted => INTERRUPTED_PATIENCE,
+        Err(failure) if failure.status.is_cancelled() => INTERRUPTED_PATIENCE,
         _ => SHUTDOWN_PATIENCE,
     }
 }
@@ -114,16 +116,22 @@ async fn dispatch(line: CommandLine, workers: &Workers) -> Result<()> {
     let interrupts = Interrupts::listen()?;
     let variables = arguments.variables.into_iter().collect();
     let context = engine.open().await?;
-    let mut runner = Runner::new(context, variables, interrupts.clone(), workers.clone(), console);
-    match inputs_or_stdin(inputs) {
+    let threads = QueryThreads::new(engine.threads(), interrupts.clone());
+    threads.serve(&context);
+    let mut runner =
+        Runner::new(context.clone(), variables, interrupts.clone(), workers.clone(), console);
+    let ran = match inputs_or_stdin(inputs) {
         Some(inputs) => {
-            run_inputs(&mut runner, &inputs).await?;
-            let missing = engine.missing_lake().filter(|_| !runner.console.is_quiet());
-            missing.iter().for_each(|missing| runner.console.warning(missing));
-            Ok(())
+            let ran = run_inputs(&mut runner, &inputs).await;
+            queries::finish(&context, &interrupts, &mut runner.console, ran).await.map(|()| {
+                let missing = engine.missing_lake().filter(|_| !runner.console.is_quiet());
+                missing.iter().for_each(|missing| runner.console.warning(missing));
+            })
         }
         None => prompt::run(&mut runner, &interrupts).await,
-    }
+    };
+    tokio::task::block_in_place(|| threads.shut_down());
+    ran.map_err(|failure| failure.or_terminated(interrupts.is_terminated()))
 }
 
 /// What to run; nothing when somebody sits at a terminal and gave nothing.

@@ -20,6 +20,15 @@ pub enum Status {
     Conflict = 4,
     /// Cancelled with Ctrl-C (128 + SIGINT, as shells count it).
     Interrupted = 130,
+    /// Ended by SIGTERM while queries ran (128 + SIGTERM).
+    Terminated = 143,
+}
+
+impl Status {
+    /// Whether somebody has ended the run from outside.
+    pub fn is_cancelled(self) -> bool {
+        matches!(self, Self::Interrupted | Self::Terminated)
+    }
 }
 
 impl From<Status> for ExitCode {
@@ -71,6 +80,14 @@ impl Failure {
     /// Cancelled with Ctrl-C: exit status 130.
     pub fn interrupted() -> Self {
         Self::new(Status::Interrupted, "cancelled")
+    }
+
+    /// The same, or [`Status::Terminated`] where the cancel was a SIGTERM.
+    pub fn or_terminated(self, is_terminated: bool) -> Self {
+        match self.status == Status::Interrupted && is_terminated {
+            true => Self { place: self.place, ..Self::new(Status::Terminated, "terminated") },
+            false => self,
+        }
     }
 
     /// Names the place, unless a more exact one is known already.

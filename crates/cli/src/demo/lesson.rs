@@ -28,7 +28,7 @@ macro_rules! lessons {
 }
 
 /// The lessons, in the order they are walked through.
-pub(super) const LESSONS: [Lesson; 15] = lessons![
+pub(super) const LESSONS: [Lesson; 18] = lessons![
     "01_report.sql",
     "02_save_modes.sql",
     "03_append.sql",
@@ -44,6 +44,9 @@ pub(super) const LESSONS: [Lesson; 15] = lessons![
     "13_codecs.sql",
     "14_boroughs.sql",
     "15_two_levels.sql",
+    "16_stream_to_table.sql",
+    "17_stream_modes.sql",
+    "18_stream_memory.sql",
 ];
 
 /// What the lessons are walked through with.

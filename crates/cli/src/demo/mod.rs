@@ -20,6 +20,7 @@ use crate::engine::Engine;
 use crate::figures::Figures;
 use crate::interrupt::Interrupts;
 use crate::output::Console;
+use crate::queries::QueryThreads;
 use crate::status::{Failure, Result};
 use crate::workers::Workers;
 
@@ -49,11 +50,14 @@ pub async fn run(
     let variables = BTreeMap::from([("data".to_owned(), data.folder.display().to_string())]);
     // Until here Ctrl-C simply ends the process: nothing half made counts as data.
     let interrupts = Interrupts::listen()?;
+    let threads = QueryThreads::new(engine.threads(), interrupts.clone());
     let mut walk = Walk { figures, variables, interrupts, workers, page };
     for (index, lesson) in LESSONS.iter().enumerate() {
         let context = engine.open().await?;
+        threads.serve(&context);
         walk.lesson(index + 1, lesson, context).await?;
     }
+    tokio::task::block_in_place(|| threads.shut_down());
     walk.page.closing(started.elapsed(), &engine.lake_name())
 }
 

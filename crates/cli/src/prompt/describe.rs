@@ -8,6 +8,7 @@ use datafusion::catalog::TableProvider;
 use datafusion::common::TableReference;
 use datafusion::logical_expr::TableType;
 use partwise_sql::PartwiseContext;
+use partwise_sql::stream::StreamTable;
 use partwise_table::PartwiseTable;
 
 use crate::status::{Failure, Result};
@@ -64,6 +65,9 @@ fn table_row(name: String, provider: &dyn TableProvider) -> Vec<String> {
 
 /// What is no table of Parquet files in a directory.
 fn kind(provider: &dyn TableProvider) -> &'static str {
+    if provider.is::<StreamTable>() {
+        return "(a stream of this session)";
+    }
     match provider.table_type() {
         TableType::View => "(a view of this session)",
         TableType::Base | TableType::Temporary => "(of this session)",

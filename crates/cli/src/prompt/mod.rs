@@ -33,6 +33,7 @@ use tokio::runtime::Handle;
 
 use crate::display::Display;
 use crate::interrupt::Interrupts;
+use crate::queries;
 use crate::runner::{Runner, Unset};
 use crate::status::{Result, Status};
 use editor::{LineEditor, Typed};
@@ -61,11 +62,12 @@ pub async fn run(runner: &mut Runner, interrupts: &Interrupts) -> Result<()> {
     let mut editor = LineEditor::open(Box::new(names))?;
     let mut entry = Entry::default();
     loop {
+        tell_failures(runner);
         interrupts.forget();
         let typed = tokio::task::block_in_place(|| editor.read(&entry.prompt(), entry.text()))?;
         interrupts.forget();
         let text = match typed {
-            Typed::End => return Ok(()),
+            Typed::End => break,
             Typed::Cleared => {
                 entry.clear();
                 continue;
@@ -77,9 +79,32 @@ pub async fn run(runner: &mut Runner, interrupts: &Interrupts) -> Result<()> {
         };
         remember(runner, &mut editor, &text);
         if run_typed(runner, &text).await == Then::Leave {
-            return Ok(());
+            break;
         }
     }
+    stop_queries(runner, interrupts).await
+}
+
+/// Queries that have failed in the background.
+fn tell_failures(runner: &mut Runner) {
+    for failure in runner.context().take_query_failures() {
+        runner.console.complain(&format!("error: {failure}"));
+    }
+}
+
+/// The queries of the session end with it.
+async fn stop_queries(runner: &mut Runner, interrupts: &Interrupts) -> Result<()> {
+    let context = runner.context().clone();
+    let running = queries::running(&context);
+    let names: Vec<&str> = running.iter().map(|query| query.name()).collect();
+    if !names.is_empty() && !runner.console.is_quiet() {
+        runner.console.notice(&format!("stopping {}", names.join(", ")))?;
+    }
+    for given_up in interrupts.or_cancelled(queries::stop(&context)).await? {
+        runner.console.warning(&format!("the running batch of {given_up} is given up"));
+    }
+    tell_failures(runner);
+    Ok(())
 }
 
 fn remember(runner: &mut Runner, editor: &mut LineEditor, text: &str) {

@@ -10,12 +10,14 @@ mod rows;
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::sync::Arc;
 use std::time::Instant;
 
 use arrow::array::RecordBatch;
+use partwise_sql::stream::Progress as Batch;
 use partwise_sql::{
-    Execution, PartwiseContext, Progress, ScriptStatement, WriteReport, split_statements,
-    substitute, substitute_set,
+    BatchListener, Execution, PartwiseContext, Progress, ScriptStatement, WriteReport,
+    split_statements, substitute, substitute_set,
 };
 
 use crate::args::Format;
@@ -187,9 +189,12 @@ impl Runner {
     /// Hands a statement to the context; a query comes back with its rows still to be drawn.
     async fn execute(&self, statement: String) -> Result<Execution> {
         let (context, watched) = (self.context.clone(), self.context.clone());
-        let _progress = self.progress(move || watched.progress());
+        let progress = Arc::new(self.progress(move || watched.progress()));
+        self.context.on_batch(self.batch_listener(progress));
         let work = async move { context.execute(&statement).await };
-        Ok(self.interrupts.or_aborted(&self.workers, work).await??)
+        let done = self.interrupts.or_aborted(&self.workers, work).await;
+        self.context.on_batch(None);
+        Ok(done??)
     }
 }
 
@@ -204,6 +209,12 @@ impl Runner {
             }
             _ => Ok(vec![]),
         }
+    }
+
+    /// A line on standard error for each batch of a query that is waited for.
+    fn batch_listener(&self, progress: Arc<ProgressLine>) -> Option<BatchListener> {
+        let told = !self.console.is_quiet();
+        told.then(|| Arc::new(move |batch: &Batch| progress.aside(|| eprintln!("{batch}"))) as _)
     }
 
     fn progress(&self, read: impl Fn() -> Option<Progress> + Send + 'static) -> ProgressLine {

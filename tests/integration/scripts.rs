@@ -29,7 +29,7 @@ fn each_script_runs_alone() {
             found += 1;
         }
     }
-    assert!(found >= 15, "{found} scripts");
+    assert!(found >= 18, "{found} scripts");
 }
 
 #[test]

@@ -93,7 +93,7 @@ impl From<partwise_commit::Error> for Error {
 
 impl From<partwise_stream::Error> for Error {
     fn from(error: partwise_stream::Error) -> Self {
-        let (kind, message) = (error.kind(), error.to_string());
+        let (kind, message) = (error.kind(), plain(&error.to_string()));
         Self { kind, message, source: Some(error.into()) }
     }
 }

@@ -29,6 +29,7 @@ pub async fn rename(
         )));
     }
     if context.schema().is_of_session(from.table()) {
+        context.schema().refuse_stream(from.table()).await?;
         return match context.schema().rename_located(from.table(), to.table()) {
             true => Ok(Planned::Done(Some(format!(
                 "{from} is known as {to} in this session; its files stay where they are"

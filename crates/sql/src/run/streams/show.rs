@@ -26,7 +26,8 @@ pub async fn show_streams(context: &PartwiseContext) -> Result<Planned> {
     };
     let watermark = |stream: &StreamTable| {
         let watermark = stream.watermark()?;
-        Some(format!("{} - {:?}", watermark.column, watermark.delay))
+        let seconds = watermark.delay.as_secs_f64();
+        Some(format!("{} - INTERVAL '{seconds} seconds'", watermark.column))
     };
     let names = streams.iter().map(|(name, _)| Some(name.clone())).collect::<StringArray>();
     let rows = RecordBatch::try_from_iter_with_nullable([

@@ -126,6 +126,9 @@ async fn wait(
     interrupts: &Interrupts,
     console: &mut Console,
 ) -> Result<()> {
+    if let Some(failure) = context.take_query_failures().into_iter().next() {
+        return Err(failure.into());
+    }
     let queries = running(context);
     if queries.is_empty() {
         return Ok(());

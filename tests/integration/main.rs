@@ -25,6 +25,7 @@ mod scope;
 mod scripts;
 mod self_read;
 mod slt;
+mod streams;
 mod terminal;
 mod tokens;
 mod undo;

@@ -23,7 +23,7 @@ mod surroundings;
 mod switching;
 
 /// A number from the environment, or what a run of all tests has time for.
-fn number_or(variable: &str, default: usize) -> usize {
+pub fn number_or(variable: &str, default: usize) -> usize {
     let set = std::env::var(variable).ok();
     set.map_or(default, |n| n.parse().unwrap_or_else(|_| panic!("{variable} is a number: {n}")))
 }

@@ -32,6 +32,16 @@ impl Process {
         Self::start(command)
     }
 
+    /// The process's number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal to a process that runs.
+    pub fn send(&mut self, signal: Signal) {
+        self.signal(signal);
+    }
+
     pub fn is_running(&mut self) -> bool {
         self.ended = self.ended || self.child.try_wait().expect("a status").is_some();
         !self.ended

@@ -4,6 +4,7 @@
 //! ```text
 //!   application -> partwise (this crate: re-exports, no logic)
 //!                     +-> sql      statements, the lake, settings, EXPLAIN, the Rust API
+//!                     +-> stream   streaming queries: batches, checkpoints, sinks
 //!                     +-> table    TableProvider, pruned scan, staged write
 //!                     +-> commit   names on disk, records, snapshots
 //! ```
@@ -45,6 +46,7 @@
 //! | look at a table, read it, ask whether a job's run is in | [`Table`] |
 //! | run SQL over a lake | [`PartwiseContext`] |
 //! | have the lake in a session that is there | [`register`], [`register_lake`], [`sql()`] |
+//! | keep a table up to date from files or topics that go on | [`stream`], [`PartwiseContext::streams`] |
 //! | decide what to do about an error | [`Error::kind`], [`ErrorKind`] |
 //!
 //! [`datafusion`] is the version this crate is built with: an application that takes it from here
@@ -54,6 +56,7 @@
 pub use partwise_commit as commit;
 pub use partwise_sql as sql;
 pub use partwise_sql::datafusion;
+pub use partwise_sql::stream;
 pub use partwise_table as table;
 
 pub use partwise_commit::{Location, StoreAddress, TableStore};

@@ -8,18 +8,63 @@ use partwise_stream::sink::{Sink, SinkFactory};
 use partwise_stream::source::{SourceFactory, StreamSource};
 use partwise_stream::{Error, Result, SinkDefinition, StreamContext, StreamDefinition};
 
-/// A connector: its kind in SQL, its name, its cargo feature.
-const CONNECTORS: [[&str; 3]; 3] = [
-    ["KAFKA", "Kafka", "kafka"],
-    ["POSTGRES", "PostgreSQL", "postgres"],
-    ["DELTA", "Delta Lake", "delta"],
+/// A connector, built in or not.
+struct Connector {
+    /// Its kind in SQL.
+    kind: &'static str,
+    name: &'static str,
+    /// The cargo feature that builds it in.
+    feature: &'static str,
+    /// Whether there is a FROM of its kind, beside the INTO.
+    is_source: bool,
+    /// Makes it known; none: it isn't built in.
+    register: Option<fn(&StreamContext)>,
+}
+
+const CONNECTORS: [Connector; 3] = [
+    Connector {
+        kind: "KAFKA",
+        name: "Kafka",
+        feature: "kafka",
+        is_source: true,
+        #[cfg(feature = "kafka")]
+        register: Some(partwise_kafka::register),
+        #[cfg(not(feature = "kafka"))]
+        register: None,
+    },
+    Connector {
+        kind: "POSTGRES",
+        name: "PostgreSQL",
+        feature: "postgres",
+        is_source: false,
+        #[cfg(feature = "postgres")]
+        register: Some(partwise_postgres::register),
+        #[cfg(not(feature = "postgres"))]
+        register: None,
+    },
+    Connector {
+        kind: "DELTA",
+        name: "Delta Lake",
+        feature: "delta",
+        is_source: false,
+        #[cfg(feature = "delta")]
+        register: Some(partwise_delta::register),
+        #[cfg(not(feature = "delta"))]
+        register: None,
+    },
 ];
 
 /// Makes the connectors known to a session.
 pub(crate) fn register(streams: &StreamContext) {
-    for [kind, name, feature] in CONNECTORS {
+    for Connector { kind, name, feature, is_source, register } in CONNECTORS {
+        if let Some(register) = register {
+            register(streams);
+            continue;
+        }
         let missing = Arc::new(NotBuiltIn { name, feature });
-        streams.register_source(kind, Arc::clone(&missing) as _);
+        if is_source {
+            streams.register_source(kind, Arc::clone(&missing) as _);
+        }
         streams.register_sink(kind, missing);
     }
 }

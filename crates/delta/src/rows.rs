@@ -10,7 +10,6 @@ use datafusion::common::DataFusionError;
 use datafusion::datasource::provider_as_source;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
 use datafusion::logical_expr::{LogicalPlan, LogicalPlanBuilder};
-use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
 use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::physical_plan::{ExecutionPlan, ExecutionPlanProperties};
@@ -57,7 +56,7 @@ impl Flow {
 /// again: the query's plan is then run anew.
 pub(crate) fn fitted(batch: &SinkBatch, fit: Fit) -> Result<(LogicalPlan, Arc<Flow>)> {
     let (fit, flow) = (Arc::new(fit), Arc::new(Flow::default()));
-    let plan = reset_plan_states(batch.rows.as_plan()?)?;
+    let plan = batch.rows.as_plan()?;
     let context = batch.state.task_ctx();
     let part = |partition| -> Arc<dyn PartitionStream> {
         Arc::new(Part {

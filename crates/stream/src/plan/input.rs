@@ -149,6 +149,12 @@ impl ExecutionPlan for Input {
         }
     }
 
+    /// What an earlier run has counted is counted again.
+    fn reset_state(self: Arc<Self>) -> DFResult<Arc<dyn ExecutionPlan>> {
+        self.meter.clear();
+        Ok(self)
+    }
+
     fn with_new_children(
         self: Arc<Self>,
         children: Vec<Arc<dyn ExecutionPlan>>,

@@ -26,6 +26,13 @@ impl Meter {
         }
     }
 
+    /// As if nothing had been counted.
+    pub fn clear(&self) {
+        self.rows.store(0, Ordering::Relaxed);
+        self.late.store(0, Ordering::Relaxed);
+        self.newest.store(i64::MIN, Ordering::Relaxed);
+    }
+
     /// Rows read.
     pub fn rows(&self) -> u64 {
         self.rows.load(Ordering::Relaxed)

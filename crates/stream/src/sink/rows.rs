@@ -6,6 +6,7 @@ use datafusion::arrow::array::{RecordBatch, RecordBatchOptions};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::catalog::memory::MemorySourceConfig;
 use datafusion::execution::context::SessionState;
+use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::{ExecutionPlan, collect};
 
 use crate::Result;
@@ -29,7 +30,7 @@ impl BatchRows {
         Self { schema, rows: Rows::Here(rows) }
     }
 
-    /// Rows that a plan gives; it is run once.
+    /// Rows that a plan gives.
     pub fn plan(plan: Arc<dyn ExecutionPlan>) -> Self {
         Self { schema: plan.schema(), rows: Rows::Plan(plan) }
     }
@@ -47,13 +48,13 @@ impl BatchRows {
         }
     }
 
-    /// A plan that gives them; to be run once.
+    /// A plan that gives them; to be run once. Asked for again, one that runs the query anew.
     ///
     /// # Errors
     /// None that rows of one schema give.
     pub fn as_plan(&self) -> Result<Arc<dyn ExecutionPlan>> {
         match &self.rows {
-            Rows::Plan(plan) => Ok(Arc::clone(plan)),
+            Rows::Plan(plan) => Ok(reset_plan_states(Arc::clone(plan))?),
             Rows::Here(rows) => {
                 let (rows, schema) = ([rows.clone()], Arc::clone(&self.schema));
                 Ok(MemorySourceConfig::try_new_exec(&rows, schema, None)?)
@@ -68,7 +69,7 @@ impl BatchRows {
     pub async fn collect(&self, state: &SessionState) -> Result<Vec<RecordBatch>> {
         match &self.rows {
             Rows::Here(rows) => Ok(rows.clone()),
-            Rows::Plan(plan) => Ok(collect(Arc::clone(plan), state.task_ctx()).await?),
+            Rows::Plan(_) => Ok(collect(self.as_plan()?, state.task_ctx()).await?),
         }
     }
 }

@@ -11,6 +11,7 @@ mod faults;
 mod faulty_disk;
 mod faulty_store;
 mod gate;
+mod postgres_server;
 mod s3_server;
 mod tansu_server;
 
@@ -18,5 +19,6 @@ pub use faults::{Fault, Faults, SEED_VARIABLE, Seed};
 pub use faulty_disk::FaultyDisk;
 pub use faulty_store::{FaultyStore, Lack, OpenUpload, OpenUploads};
 pub use gate::Gate;
+pub use postgres_server::PostgresServer;
 pub use s3_server::S3Server;
 pub use tansu_server::TansuServer;

@@ -1,0 +1,70 @@
+//! The options of `INTO POSTGRES`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use datafusion::execution::context::SessionContext;
+use partwise_stream::sink::{Sink, SinkFactory};
+use partwise_stream::{Error, Result, SinkDefinition};
+
+use crate::PostgresSink;
+
+/// What there is to be said.
+const OPTIONS: [&str; 4] = ["url", "table", "staging_rows", "retry_seconds"];
+
+/// Makes the sinks of `INTO POSTGRES OPTIONS (..) KEYS (..)`.
+///
+/// | option | what it says |
+/// |---|---|
+/// | `url` | `postgres://user:password@host:5432/database?sslmode=..`; without a password, that of the environment variable `PGPASSWORD` |
+/// | `table` | `schema.name`, as in SQL: `"Name"` keeps capitals; without a schema, `public` |
+/// | `staging_rows` | batches of more rows by key go through a temporary table; 10,000 if nothing is said |
+/// | `retry_seconds` | how long a batch is tried again while the server is away, 60 if nothing is said; the start of a query tries once |
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PostgresFactory;
+
+#[async_trait]
+impl SinkFactory for PostgresFactory {
+    async fn sink(
+        &self,
+        _session: &SessionContext,
+        definition: &SinkDefinition,
+    ) -> Result<Arc<dyn Sink>> {
+        let options = &definition.options;
+        if let Some(unknown) = options.keys().find(|o| !OPTIONS.contains(&o.as_str())) {
+            return Err(Error::invalid(format!(
+                "INTO POSTGRES has no option '{unknown}'; it has {}",
+                OPTIONS.join(", ")
+            )));
+        }
+        if definition.target.is_some() || !definition.partitioned_by.is_empty() {
+            return Err(Error::invalid(
+                "INTO POSTGRES takes its table as an option, and no PARTITIONED BY: \
+                 OPTIONS ('url' '..', 'table' 'schema.name')",
+            ));
+        }
+        let needed = |name: &str| {
+            options
+                .get(name)
+                .ok_or_else(|| Error::invalid(format!("INTO POSTGRES needs the option '{name}'")))
+        };
+        let mut sink = PostgresSink::new(needed("url")?, needed("table")?)?
+            .with_keys(definition.keys.iter().cloned());
+        if let Some(rows) = number(definition, "staging_rows")? {
+            sink = sink.staging_rows(usize::try_from(rows).unwrap_or(usize::MAX));
+        }
+        if let Some(seconds) = number(definition, "retry_seconds")? {
+            sink = sink.retry_for(Duration::from_secs(seconds));
+        }
+        Ok(Arc::new(sink))
+    }
+}
+
+fn number(definition: &SinkDefinition, name: &str) -> Result<Option<u64>> {
+    let Some(text) = definition.options.get(name) else { return Ok(None) };
+    let number = text.trim().parse().map_err(|_| {
+        Error::invalid(format!("the option '{name}' is '{text}': it takes a whole number"))
+    });
+    number.map(Some)
+}

@@ -215,25 +215,39 @@ impl LakeSchema {
         Ok(())
     }
 
-    async fn open(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+    /// The table of the session or of the lake that has this name: a file or folder that is called
+    /// so isn't looked at.
+    pub async fn named(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        match self.session.table(name).await? {
+            Some(table) => Ok(Some(table)),
+            None => self.open_named(name).await,
+        }
+    }
+
+    async fn open_named(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
         let state = self.state.state()?;
         if let Some(Located { location, declared }) = self.located(name) {
             let options = OpenOptions { schema: declared };
             let table = PartwiseTable::open(location, options, &state).await?;
             return Ok(table.map(|table| Arc::new(table) as _));
         }
-        if path_table::looks_like_path(name) {
-            return path_table::open(name, &state).await.map(Some);
-        }
-        if !is_hidden(name)
+        if !path_table::looks_like_path(name)
+            && !is_hidden(name)
             && let Some(location) = self.lake.location(name)?
             && let Some(table) =
                 PartwiseTable::open(location, OpenOptions::default(), &state).await?
         {
             return Ok(Some(Arc::new(table)));
         }
-        if Path::new(name).exists() {
-            return path_table::open(name, &state).await.map(Some);
+        Ok(None)
+    }
+
+    async fn open(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        if let Some(table) = self.open_named(name).await? {
+            return Ok(Some(table));
+        }
+        if path_table::looks_like_path(name) || Path::new(name).exists() {
+            return path_table::open(name, &self.state.state()?).await.map(Some);
         }
         Ok(None)
     }

@@ -85,7 +85,8 @@ fn differences(folder: &Folder, name: &str) -> String {
         format!("(SELECT count(*) FROM (SELECT {cents} FROM {a} EXCEPT SELECT {cents} FROM {b}))")
     };
     folder.row(&format!(
-        "SELECT (SELECT count(*) FROM {name}) - (SELECT count(*) FROM batch), {}, {}",
+        "SELECT (SELECT count(*) FROM {name}) - (SELECT count(*) FROM batch) AS more, {} AS wrong, {} \
+         AS missing",
         minus(name, "batch"),
         minus("batch", name)
     ))

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `PARTWISE_STREAM_KILLS=50` | kills of a query, over the run of its 60 files |
 
+#[cfg(feature = "full")]
+mod connectors;
 mod ending;
 mod instances;
 mod kills;

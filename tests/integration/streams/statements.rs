@@ -67,7 +67,7 @@ fn a_table_is_found_as_insert_finds_it() {
     let located = start("two", "outside LOCATION 'outside/t' PARTITIONED BY (page)");
     let sql = format!("{CLICKS} {located} SELECT count(*) FROM outside");
     assert_eq!(folder.row(&sql), "4");
-    let sql = format!("{CLICKS} {located} INSERT INTO outside VALUES (7, 'x'); SHOW TABLES");
+    let sql = format!("{CLICKS} {located} INSERT INTO outside VALUES ('x', 7); SHOW TABLES");
     assert_eq!(folder.rows(&sql), ["outside", "there"]);
     assert!(folder.path().join("outside/t/page=home").exists());
     folder.sql(&format!("{CLICKS} {}", start("three", "'by/path'"))).ok();

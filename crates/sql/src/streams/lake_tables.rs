@@ -40,7 +40,7 @@ async fn table_of(session: &SessionContext, definition: &SinkDefinition) -> Resu
     let (stores, mut options) = options_of(definition);
     let said = options.remove(LOCATION).map(|path| place::location(&state, &path, &stores));
     let said = said.transpose()?;
-    let there = there(&context, &state, &name).await?;
+    let there = there(&context, &name).await?;
     let location = match (&there, said) {
         (Some(table), said) => {
             check_said(&name, table, said.as_ref())?;
@@ -64,11 +64,7 @@ fn options_of(definition: &SinkDefinition) -> (BTreeMap<String, String>, BTreeMa
 }
 
 /// The table of that name; none where it is to be made.
-async fn there(
-    context: &PartwiseContext,
-    state: &SessionState,
-    name: &TableReference,
-) -> Result<Option<PartwiseTable>> {
+async fn there(context: &PartwiseContext, name: &TableReference) -> Result<Option<PartwiseTable>> {
     if path_table::looks_like_path(name.table()) {
         return match place::names_files(name.table()) {
             true => Err(lookup::not_ours(&name)),
@@ -81,7 +77,7 @@ async fn there(
              out"
         )));
     }
-    let found = lookup::find(state, name).await?;
+    let found = context.schema().named(name.table()).await?;
     found.map(|found| lookup::ours(name, &found).cloned()).transpose()
 }
 

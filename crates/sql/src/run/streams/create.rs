@@ -22,7 +22,7 @@ pub async fn create(
 ) -> Result<Planned> {
     context.watch().keep_secrets(sql);
     let name = of_session(context, &create.name)?;
-    let there = lookup::find(state, &name).await?;
+    let there = context.schema().named(name.table()).await?;
     let is_stream = there.as_ref().is_some_and(|there| there.as_ref().is::<StreamTable>());
     match there {
         Some(_) if is_stream && create.if_not_exists => {

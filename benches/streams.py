@@ -53,7 +53,7 @@ START QUERY hourly OUTPUT MODE {mode} TRIGGER AVAILABLE NOW CHECKPOINT '{out}/ck
     count(*) AS trips, sum(total_amount) AS revenue
   FROM trips GROUP BY 1, 2;
 AWAIT QUERY hourly;
-SELECT batch, input_rows, duration_ms FROM query_history('hourly') ORDER BY batch;
+SELECT batch, input_rows, total_ms FROM query_history('hourly') ORDER BY batch;
 """
 
 #: Prints JSON: seconds inside, the milliseconds and rows of each batch.
@@ -132,8 +132,8 @@ class Streams:
         command = [self.chosen.partwise, "--lake", out, "--threads", THREADS, "-q", "--format", "csv"]
         ran = process.run(list(map(str, [*command, "-f", script])), out)
         lines = ran["text"].strip().splitlines()
-        rows = list(csv.DictReader(lines[lines.index("batch,input_rows,duration_ms"):]))
-        batches = [[int(row["input_rows"]), float(row["duration_ms"])] for row in rows]
+        rows = list(csv.DictReader(lines[lines.index("batch,input_rows,total_ms"):]))
+        batches = [[int(row["input_rows"]), float(row["total_ms"])] for row in rows]
         return told(ran["wall"], batches, ran["peak_bytes"])
 
     def run_spark(self, mode):

@@ -96,6 +96,7 @@ fn schema() -> SchemaRef {
         ("rows_per_second", DataType::UInt64),
         ("output_rows", DataType::UInt64),
         ("late_rows", DataType::UInt64),
+        ("bad_rows", DataType::UInt64),
         ("state_rows", DataType::UInt64),
         ("state_bytes", DataType::UInt64),
         ("watermark", DataType::Utf8),
@@ -122,12 +123,13 @@ fn rows(schema: &SchemaRef, query: &StreamQuery) -> Result<RecordBatch> {
         number(|batch| Some(batch.input_rows_per_second() as u64)),
         number(|batch| batch.output_rows),
         number(|batch| Some(batch.late_rows)),
+        number(|batch| Some(batch.bad_rows)),
         number(|batch| Some(batch.state_rows)),
         number(|batch| Some(batch.state_bytes)),
         Arc::new(watermark),
     ];
     columns.extend(STEPS.map(|(_, of)| {
-        let took = batches.iter().map(|batch| Some(of(&batch.took).as_secs_f64() * 1_000.0));
+        let took = batches.iter().map(|batch| Some(of(&batch.took).as_micros() as f64 / 1_000.0));
         Arc::new(took.collect::<Float64Array>()) as ArrayRef
     }));
     Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)

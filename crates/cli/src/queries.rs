@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures::future::{join_all, try_join_all};
-use partwise_sql::PartwiseContext;
 use partwise_sql::stream::StreamQuery;
+use partwise_sql::{Error, PartwiseContext};
 use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -105,13 +105,10 @@ pub async fn finish(
         Ok(()) => wait(context, interrupts, console).await,
         failed => failed,
     };
-    for given_up in stop(context).await {
-        console.warning(&format!(
-            "the running batch of {given_up} took too long to wait for: it is given up, and run \
-             again when the query is started again"
-        ));
-    }
-    let failures = context.take_query_failures().into_iter().map(Failure::from);
+    let Stopped { given_up, failures } = stop(context).await;
+    given_up.iter().for_each(|name| console.warning(&abandoned(name)));
+    let earlier = context.take_query_failures();
+    let failures = earlier.into_iter().chain(failures).map(Failure::from);
     failures.fold(ran, |ran, failure| match ran {
         Ok(()) => Err(failure),
         earlier => {
@@ -156,19 +153,38 @@ fn waiting(queries: &[StreamQuery]) -> String {
     }
 }
 
-/// Stops the queries that run; gives those whose batch was given up.
-pub async fn stop(context: &PartwiseContext) -> Vec<String> {
+/// What became of queries that were stopped.
+#[derive(Default)]
+pub struct Stopped {
+    /// Those whose batch was given up.
+    pub given_up: Vec<String>,
+    /// What others failed with meanwhile.
+    pub failures: Vec<Error>,
+}
+
+/// What is said of a batch that was given up.
+pub fn abandoned(query: &str) -> String {
+    format!(
+        "the running batch of {query} took too long to wait for: it is given up, and run again when \
+         the query is started again"
+    )
+}
+
+/// Stops the queries that run.
+pub async fn stop(context: &PartwiseContext) -> Stopped {
     let queries = running(context);
     let stopped = join_all(queries.iter().map(StreamQuery::stop));
-    if tokio::time::timeout(BATCH_PATIENCE, stopped).await.is_ok() {
-        return vec![];
-    }
-    let late: Vec<&StreamQuery> = queries.iter().filter(|query| query.is_running()).collect();
-    late.iter().for_each(|query| query.abort());
-    let ended = join_all(late.iter().map(|query| query.await_termination()));
+    let _ = tokio::time::timeout(BATCH_PATIENCE, stopped).await;
+    let (late, ended): (Vec<_>, Vec<_>) = queries.into_iter().partition(StreamQuery::is_running);
+    let failures = join_all(ended.iter().map(|query| context.await_query(query))).await;
+    late.iter().for_each(StreamQuery::abort);
+    let aborted = join_all(late.iter().map(StreamQuery::await_termination));
     // What computes on is left to the end of the process.
-    let _ = tokio::time::timeout(ABORT_PATIENCE, ended).await;
-    late.iter().map(|query| query.name().to_owned()).collect()
+    let _ = tokio::time::timeout(ABORT_PATIENCE, aborted).await;
+    Stopped {
+        given_up: late.iter().map(|query| query.name().to_owned()).collect(),
+        failures: failures.into_iter().filter_map(|ended| ended.err()).collect(),
+    }
 }
 
 /// The queries that run.

@@ -108,7 +108,7 @@ fn the_prompt_tells_of_a_query_that_failed_and_stops_those_that_run() {
     terminal.wait_for("| still there |");
     terminal.enter("\\q");
     terminal.wait_for("stopping ticking");
-    terminal.wait_for("Pane is dead");
+    terminal.wait_end();
     is_whole(&folder);
 }
 

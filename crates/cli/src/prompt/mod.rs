@@ -100,8 +100,12 @@ async fn stop_queries(runner: &mut Runner, interrupts: &Interrupts) -> Result<()
     if !names.is_empty() && !runner.console.is_quiet() {
         runner.console.notice(&format!("stopping {}", names.join(", ")))?;
     }
-    for given_up in interrupts.or_cancelled(queries::stop(&context)).await? {
-        runner.console.warning(&format!("the running batch of {given_up} is given up"));
+    let stopped = interrupts.or_cancelled(queries::stop(&context)).await?;
+    for name in &stopped.given_up {
+        runner.console.warning(&queries::abandoned(name));
+    }
+    for failure in &stopped.failures {
+        runner.console.complain(&format!("error: {failure}"));
     }
     tell_failures(runner);
     Ok(())

@@ -8,7 +8,7 @@ use partwise_stream::{StreamDefinition, StreamTable, Watermark};
 use super::{Planned, of_session, options_of};
 use crate::plan::create::declared_schema;
 use crate::statement::{CreateStream, DropStream};
-use crate::{Error, PartwiseContext, Result, lookup, place};
+use crate::{Error, PartwiseContext, Result, place};
 
 /// Makes a stream known to the session.
 ///
@@ -83,8 +83,7 @@ async fn definition(
 /// No such stream, or a table.
 pub async fn drop_stream(context: &PartwiseContext, dropped: &DropStream) -> Result<Planned> {
     let name = of_session(context, &dropped.name)?;
-    let state = context.session().state();
-    match lookup::find(&state, &name).await? {
+    match context.schema().named(name.table()).await? {
         None if dropped.if_exists => return Ok(Planned::Done(None)),
         None => return Err(Error::invalid(format!("there is no stream {name}: SHOW STREAMS"))),
         Some(_) => {}

@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn the_columns_of_the_statements_tables_come_first() {
         assert_eq!(found("SELECT pick| FROM report"), ["pickup_hour", "pickup_month"]);
-        assert_eq!(found("SELECT tr| FROM report"), ["trips", "true ", "trim("]);
+        assert_eq!(found("SELECT tr| FROM report"), ["trips", "trigger ", "true ", "trim("]);
         assert_eq!(found("SELECT | FROM report").len(), 3);
         assert_eq!(found("SELECT pulo|"), ["PULocationID"]);
         assert_eq!(found("INSERT OVERWRITE report PARTITION (|"), ["pickup_month"]);

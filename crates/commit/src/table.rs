@@ -60,6 +60,15 @@ impl Table {
         }
     }
 
+    /// Whether there is a table with a log of ours: a look that lists nothing.
+    ///
+    /// # Errors
+    /// A log that can't be read.
+    pub async fn is_logged(&self) -> Result<bool> {
+        let look = self.backend().await?.look().await?;
+        Ok(matches!(look.life(), Life::Ours(..) | Life::Unborn(_)))
+    }
+
     /// One cheap look: is there anything, ours or foreign.
     pub async fn describe(&self) -> Result<Description> {
         let backend = self.backend().await?;

@@ -15,6 +15,9 @@ use crate::make::make;
 use crate::place::Place;
 use crate::{merge, write};
 
+/// Looks at a table that others make at the same time.
+const LOOKS: usize = 10;
+
 /// Times a batch is written again when another writer came between.
 const CONFLICT_RETRIES: usize = 50;
 
@@ -54,10 +57,15 @@ impl DeltaSink {
     async fn load(&self) -> Result<Option<DeltaTable>> {
         let Some(log) = self.place.log()? else { return Ok(None) };
         let mut table = DeltaTable::new(log);
-        let Err(error) = table.load().await else { return Ok(Some(table)) };
-        match table.verify_deltatable_existence().await {
-            Ok(false) => Ok(None),
-            _ => Err(from_delta(&self.place, error)),
+        let mut looks = 0;
+        loop {
+            let Err(error) = table.load().await else { return Ok(Some(table)) };
+            match table.verify_deltatable_existence().await {
+                Ok(false) => return Ok(None),
+                // It was made between the two looks.
+                Ok(true) if looks < LOOKS => looks += 1,
+                _ => return Err(from_delta(&self.place, error)),
+            }
         }
     }
 

@@ -1,6 +1,7 @@
 //! Tables by their names as SQL spells them.
 
 use std::fmt::Display;
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::catalog::TableProvider;
@@ -9,7 +10,8 @@ use datafusion::execution::context::SessionState;
 use partwise_stream::StreamTable;
 use partwise_table::PartwiseTable;
 
-use crate::{Error, Result, missing};
+use crate::lake::LakeSchema;
+use crate::{Error, Result, missing, path_table};
 
 /// A name as SQL spells it; in single quotes, a path.
 pub(crate) fn reference(name: &str) -> TableReference {
@@ -41,6 +43,33 @@ pub(crate) async fn table(
 ) -> Result<Arc<dyn TableProvider>> {
     match find(state, reference).await? {
         Some(found) => Ok(found),
+        None => Err(missing::no_table(state, &reference.to_string()).await),
+    }
+}
+
+/// The table of that name, to be changed: a folder that is called so, in the working directory, has
+/// to be named as a path.
+///
+/// # Errors
+/// No such table, naming those there are.
+pub(crate) async fn changed(
+    state: &SessionState,
+    reference: &TableReference,
+) -> Result<Arc<dyn TableProvider>> {
+    let schema = state.schema_for_ref(reference.clone())?;
+    let name = reference.table();
+    let Some(lake) = schema.as_ref().downcast_ref::<LakeSchema>() else {
+        return table(state, reference).await;
+    };
+    if path_table::looks_like_path(name) {
+        return table(state, reference).await;
+    }
+    match lake.named(name).await? {
+        Some(found) => Ok(found),
+        None if Path::new(name).exists() => Err(Error::invalid(format!(
+            "there is no table {name}; the folder or file of that name is changed by its path alone: \
+             './{name}'"
+        ))),
         None => Err(missing::no_table(state, &reference.to_string()).await),
     }
 }

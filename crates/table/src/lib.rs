@@ -26,6 +26,6 @@ pub use predicate::{PartitionKeys, partition_scope, scope_schema};
 pub use provider::{FileFooter, OpenOptions, PartwiseTable, ReadLog};
 pub use reader::FooterRowCounter;
 pub use scan::CountTotals;
-pub use schema::widens;
+pub use schema::{widening_adapters, widens};
 pub use source::{PartwiseSource, ScanFacts, Seen, Selected, read_version, scan_facts};
 pub use value::{partition_value, scalar};

@@ -20,6 +20,9 @@ cat >/dev/null
 rm -rf "$dir"
 "#;
 
+/// How long a start or a stop is waited for.
+const LONGEST_SECONDS: &str = "20";
+
 /// A running PostgreSQL, trusting whoever connects as `postgres`. It ends, and its folder goes, with
 /// the value, and with the process that started it, however that ends.
 pub struct PostgresServer {
@@ -147,6 +150,7 @@ impl PostgresServer {
         let mut control = as_its_user(&self.bin.join("pg_ctl"));
         control.arg("-D").arg(self.dir.join("pg")).args(arguments);
         // A server that holds a pipe of ours would keep whoever reads it waiting.
+        control.env("PGCTLTIMEOUT", LONGEST_SECONDS);
         let status = control.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
         match status.success() {
             true => Ok(()),

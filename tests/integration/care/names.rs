@@ -32,6 +32,31 @@ async fn a_session_sees_what_another_one_does_to_tables() {
     assert_eq!(session.rows(tables).await, ["a|BASE TABLE"]);
 }
 
+#[test]
+fn a_folder_of_the_working_directory_is_changed_by_its_path_alone() {
+    let folder = Folder::new();
+    folder.sql("COPY (SELECT 1 AS a) TO 'data/1.parquet'").ok();
+    for sql in
+        ["DELETE FROM data WHERE a = 1", "TRUNCATE TABLE data", "INSERT INTO data VALUES (2)"]
+    {
+        folder.sql(sql).fails(1, &["no table data", "'./data'"]);
+    }
+    assert_eq!(folder.row("SELECT * FROM data"), "1");
+    folder.sql("INSERT INTO './data' VALUES (2)").ok();
+    assert_eq!(folder.row("SELECT count(*) FROM 'data/'"), "2");
+}
+
+#[test]
+fn a_copy_to_a_file_is_not_put_into_a_table() {
+    let folder = Folder::new();
+    folder.sql("CREATE TABLE t PARTITIONED BY (p) AS SELECT 1 AS a, 'x' AS p").ok();
+    for target in ["lake/t/p=x/new.parquet", "lake/t/new.csv"] {
+        let copy = format!("COPY (SELECT 7 AS a) TO '{target}'");
+        folder.sql(&copy).fails(1, &["lies inside the table", "INSERT"]);
+    }
+    folder.sql("COPY (SELECT 7 AS a) TO 'lake/new.csv'").ok();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_table_that_can_not_be_opened_hides_no_other() {
     let folder = Folder::new();

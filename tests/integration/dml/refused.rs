@@ -44,6 +44,16 @@ const REFUSED: &[(&str, &str)] = &[
         "MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN INSERT *",
         "UPDATE SET, DELETE or DO NOTHING",
     ),
+    (
+        "MERGE INTO t USING (SELECT a.k, b.k, a.k + 1 AS n FROM s AS a JOIN s AS b ON a.k = b.k) AS x \
+         ON t.k = x.n WHEN MATCHED THEN DELETE",
+        "two columns k",
+    ),
+    ("START TRANSACTION", "transactions are not there"),
+    ("COMMIT", "transactions are not there"),
+    ("ROLLBACK", "transactions are not there"),
+    ("SELECT k INTO other FROM t", "CREATE TABLE t AS"),
+    ("CREATE INDEX i ON t (k)", "indexes are not there"),
     ("WITH t AS (SELECT 1 AS k) DELETE FROM t WHERE k = 1", "the name of a WITH"),
     ("WITH t AS (SELECT 1 AS k) UPDATE t SET k = 2", "the name of a WITH"),
     ("MERGE INTO t USING t AS t ON true WHEN MATCHED THEN DELETE", "is called t as the table is"),

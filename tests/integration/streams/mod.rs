@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `PARTWISE_STREAM_KILLS=50` | kills of a query, over the run of its 60 files |
 
+mod answers;
 #[cfg(feature = "full")]
 mod connectors;
 mod ending;

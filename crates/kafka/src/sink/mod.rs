@@ -184,6 +184,10 @@ fn no_topic() -> Error {
 
 #[async_trait]
 impl Sink for KafkaSink {
+    fn replaces_rows(&self) -> bool {
+        false
+    }
+
     fn describe(&self) -> String {
         let (servers, format) = (self.cluster.servers(), self.format.name());
         let ledger = self.ledger.as_ref().map(|ledger| format!(", ledger '{}'", ledger.topic()));

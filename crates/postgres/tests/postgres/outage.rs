@@ -36,7 +36,8 @@ async fn a_query_outlives_stops_and_crashes_of_its_server() {
     let writer = writer.before_each_step(move |step, batch| {
         // Some batches begin with a server that is down.
         if step == Step::Sink && batch % 20 == 7 {
-            server.stop().unwrap();
+            // What isn't told: it may be up again before the end of it was seen.
+            let _ = server.stop();
         }
         noted.store(batch, Ordering::SeqCst);
         Ok(())

@@ -136,6 +136,28 @@ pub fn with_store(state: &SessionState, copy: &CopyToStatement) -> Result<CopyTo
     Ok(copy)
 }
 
+/// A COPY of DataFusion's writes without a commit: not where a table of ours, or a log, is.
+///
+/// # Errors
+/// A target in one.
+pub async fn refuse_in_table(copy: &CopyToStatement) -> Result<()> {
+    if is_address(&copy.target) {
+        return Ok(());
+    }
+    let target = std::path::absolute(&copy.target)
+        .map_err(|error| Error::invalid(format!("{}: {error}", copy.target)))?;
+    for dir in target.ancestors().skip(1).filter(|dir| dir.parent().is_some()) {
+        if Table::new(Location::local(dir)).is_logged().await? {
+            return Err(Error::invalid(format!(
+                "{} lies inside the table {}: INSERT writes to a table, or take another target",
+                copy.target,
+                dir.display()
+            )));
+        }
+    }
+    Ok(())
+}
+
 fn same_layout(existing: &PartwiseTable, copy: &CopyToStatement) -> Result<TableSchema> {
     let schema = existing.table_schema();
     let there: Vec<&str> = schema.partition_columns().iter().map(|c| c.name.as_str()).collect();

@@ -18,7 +18,7 @@ use crate::{Error, Result, lookup};
 /// What is wrong with the clause; a table that can't be written.
 pub async fn truncate(state: &SessionState, truncate: &Truncate) -> Result<Planned> {
     let name = lookup::reference(&truncate.table.to_string());
-    let provider = lookup::table(state, &name).await?;
+    let provider = lookup::changed(state, &name).await?;
     let table = lookup::ours(&truncate.table, &provider)?;
     let (operation, scope) = match &truncate.partition {
         None => (Operation::Overwrite(Coverage::Matching(vec![])), None),

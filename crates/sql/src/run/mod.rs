@@ -76,7 +76,7 @@ pub(crate) async fn execute(
     let started = Instant::now();
     let (mut tries, mut target) = (0, None);
     loop {
-        let state = with_turn(state_of(context, sql), target.take(), tries).await?;
+        let state = with_turn(state_of(context, sql), &statement, &target, tries).await?;
         let error = match plan_named(context, &state, &statement, sql).await {
             Err(error) => error,
             Ok(Planned::Write(write, then)) => {
@@ -117,10 +117,20 @@ fn again(context: &PartwiseContext, statement: &Statement, sql: &str) -> Again {
 /// a statement that takes longer than the pauses between small writes gets through as well.
 async fn with_turn(
     state: SessionState,
-    target: Option<Table>,
+    statement: &Statement,
+    target: &Option<Table>,
     tries: usize,
 ) -> Result<SessionState> {
-    let Some(target) = target.filter(|_| tries == CONFLICT_RETRIES) else { return Ok(state) };
+    if tries < CONFLICT_RETRIES {
+        return Ok(state);
+    }
+    let target = match (target, statement) {
+        (Some(target), _) => Some(target.clone()),
+        // They read the table while they are planned.
+        (None, Statement::Rewrite(rewrite)) => plan::rewrite::target(&state, rewrite).await.ok(),
+        (None, _) => None,
+    };
+    let Some(target) = target else { return Ok(state) };
     let timeout = PartwiseConfig::of(state.config_options()).lock_timeout;
     let turn = target.turn(timeout, &secrets::hidden(&token::text(&state))).await?;
     Ok(with_extension(&state, turn))
@@ -182,6 +192,7 @@ async fn plan_statement(
             })
         }
         Statement::Copy(copy) => {
+            plan::copy::refuse_in_table(copy).await?;
             let copy = plan::copy::with_store(state, copy)?;
             plan_datafusion(context, state, DFStatement::CopyTo(copy)).await
         }
@@ -231,7 +242,7 @@ async fn plan_insert(
     sql: &str,
 ) -> Result<Planned> {
     let name = lookup::reference(&insert.table.to_string());
-    let provider = lookup::table(state, &name).await?;
+    let provider = lookup::changed(state, &name).await?;
     if let Ok(table) = lookup::ours(&name, &provider) {
         return Ok(match plan::insert::plan(state, insert, &name, table, None).await? {
             Some(write) => Planned::Write(Box::new(write), None),
@@ -251,7 +262,7 @@ async fn plan_insert(
 
 async fn plan_optimize(state: &SessionState, optimize: &Optimize) -> Result<Planned> {
     let name = lookup::reference(&optimize.table.to_string());
-    let provider = lookup::table(state, &name).await?;
+    let provider = lookup::changed(state, &name).await?;
     let table = lookup::ours(&optimize.table, &provider)?;
     Ok(match plan::optimize::plan(state, optimize, &name, table).await? {
         Optimized::Write(write) => Planned::Write(write, None),

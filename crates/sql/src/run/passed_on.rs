@@ -1,12 +1,12 @@
 //! Statements that DataFusion plans.
 
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::{LogicalPlan, Statement as PlanStatement};
+use datafusion::logical_expr::{DdlStatement, LogicalPlan, Statement as PlanStatement};
 use datafusion::sql::parser::Statement as DFStatement;
 use datafusion::sql::sqlparser::ast::Statement as SQLStatement;
 
 use super::{Planned, prepared};
-use crate::{PartwiseContext, Result, explain, listing, lookup, names};
+use crate::{Error, PartwiseContext, Result, explain, listing, lookup, names};
 
 /// A statement of DataFusion's: planned with names matched without case; what gives no rows is
 /// run by DataFusion.
@@ -24,7 +24,9 @@ pub(super) async fn plan_datafusion(
         || matches!(&statement, DFStatement::Statement(s) if matches!(s.as_ref(), SQLStatement::Explain { .. }));
     let state = if explains { explain::counting(state) } else { state.clone() };
     let state = if lists { listing::lenient(&state) } else { state };
+    let makes = makes_by_the_way(&statement);
     let plan = prepared::filled_in(context, names::plan(&state, statement).await?).await?;
+    refuse_what_does_nothing(&plan, makes)?;
     if sets_token(&plan) {
         context.steps().restart();
     }
@@ -33,6 +35,29 @@ pub(super) async fn plan_datafusion(
         return Ok(Planned::Done(None));
     }
     Ok(Planned::Query { plan, state: Box::new(state), explains, notes: vec![] })
+}
+
+/// Whether a statement that makes a table isn't a CREATE: SELECT .. INTO, EXECUTE.
+fn makes_by_the_way(statement: &DFStatement) -> bool {
+    matches!(statement, DFStatement::Statement(statement)
+        if matches!(statement.as_ref(), SQLStatement::Query(_) | SQLStatement::Execute { .. }))
+}
+
+/// What DataFusion takes without doing it, or does in memory where a table is meant.
+fn refuse_what_does_nothing(plan: &LogicalPlan, makes_by_the_way: bool) -> Result<()> {
+    let (what, instead) = match plan {
+        LogicalPlan::Statement(
+            PlanStatement::TransactionStart(_) | PlanStatement::TransactionEnd(_),
+        ) => ("transactions", "each statement is one of its own, RESTORE takes it back"),
+        LogicalPlan::Ddl(DdlStatement::CreateIndex(_)) => {
+            ("indexes", "partitions, sort_by and bloom filters have queries read less")
+        }
+        LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(_)) if makes_by_the_way => {
+            ("tables made by SELECT .. INTO or EXECUTE", "CREATE TABLE t AS SELECT ..")
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::unsupported(format!("{what} are not there: {instead}")))
 }
 
 /// Whether a statement names the job or its run: the job's writes are counted from the start.

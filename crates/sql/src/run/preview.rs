@@ -36,7 +36,7 @@ async fn plan_insert(
     told: Told<Preview>,
 ) -> Result<PlannedWrite> {
     let name = lookup::reference(&insert.table.to_string());
-    let provider = lookup::table(state, &name).await?;
+    let provider = lookup::changed(state, &name).await?;
     let table = lookup::ours(&insert.table, &provider)?;
     let write = plan::insert::plan(state, insert, &name, table, Some(told)).await?;
     write.ok_or_else(silent)

@@ -22,7 +22,7 @@ pub async fn restore(
     started: Instant,
 ) -> Result<WriteReport> {
     let name = lookup::reference(&restore.table.to_string());
-    let provider = lookup::table(state, &name).await?;
+    let provider = lookup::changed(state, &name).await?;
     let table = lookup::ours(&restore.table, &provider)?;
     let config = PartwiseConfig::of(state.config_options());
     let version = match &restore.to {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use datafusion::common::tree_node::TreeNode;
 use datafusion::execution::SendableRecordBatchStream;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::LogicalPlan;
@@ -25,9 +26,13 @@ pub(super) async fn rows_of(
 ) -> Result<Execution> {
     match planned {
         Planned::Query { plan, state, explains, notes } => {
+            let reads = reads_only(&plan)?;
             let opened = open(plan, &state).await?;
             let summary = ScanSummary::new(opened.scanned, notes);
-            let stream = again.restarting(opened.stream, summary.clone());
+            let stream = match reads {
+                true => again.restarting(opened.stream, summary.clone()),
+                false => opened.stream,
+            };
             Ok(Execution::Rows(Rows::new(stream, summary).explaining(explains)))
         }
         Planned::Batch(batch) => {
@@ -44,6 +49,12 @@ pub(super) async fn rows_of(
             Err(Error::new(ErrorKind::Internal, "a write is run, not read"))
         }
     }
+}
+
+/// Whether a plan leaves nothing behind, so that it may be run anew: a COPY has written files.
+fn reads_only(plan: &LogicalPlan) -> Result<bool> {
+    let writes = |node: &LogicalPlan| matches!(node, LogicalPlan::Copy(_) | LogicalPlan::Dml(_));
+    Ok(!plan.exists(|node| Ok(writes(node)))?)
 }
 
 /// A query that runs.

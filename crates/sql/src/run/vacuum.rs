@@ -18,7 +18,7 @@ use crate::{Result, lookup, token};
 /// A table that other writers keep, or that can't be read.
 pub async fn vacuum(state: &SessionState, vacuum: &Vacuum) -> Result<Planned> {
     let name = lookup::reference(&vacuum.table.to_string());
-    let provider = lookup::table(state, &name).await?;
+    let provider = lookup::changed(state, &name).await?;
     let table = lookup::ours(&vacuum.table, &provider)?;
     let config = PartwiseConfig::of(state.config_options());
     let wanted = Wanted {

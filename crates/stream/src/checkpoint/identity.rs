@@ -63,6 +63,16 @@ impl Identity {
         }
     }
 
+    /// Whether it is a query of that name, of a format that is known.
+    pub fn is_of(&self, name: &str) -> bool {
+        self.name == name && self.format == FORMAT
+    }
+
+    /// The same query, corrected before its first batch.
+    pub fn with(self, fingerprint: Fingerprint) -> Self {
+        Self { fingerprint, engine: ENGINE.to_owned(), ..self }
+    }
+
     /// Checks that the checkpoint is this query's.
     ///
     /// # Errors

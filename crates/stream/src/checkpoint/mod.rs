@@ -75,6 +75,12 @@ impl Checkpoint {
         let held = Held::take(&dir.join("lock"))?;
         let path = dir.join("query.json");
         let identity = match read::<Identity>(&path)? {
+            // Nothing has been read for it yet: a query that failed to start is corrected.
+            Some(found) if is_unused(dir)? && found.is_of(name) => {
+                let identity = found.with(fingerprint.clone());
+                replace(&path, &json(&identity)?)?;
+                identity
+            }
             Some(found) => found,
             None if numbers(&dir.join("offsets"), "")?.is_empty() => {
                 let identity = Identity::new(name, fingerprint.clone());
@@ -119,6 +125,7 @@ impl Checkpoint {
         let remembered = summed.map(|batch| self.entry::<Value>("sources", batch)).transpose()?;
         let mut position = Position { committed, remembered, ..Position::default() };
         let done = commits.last().copied();
+        self.check_kept(&offsets, summed, done)?;
         for batch in offsets {
             let kept = summed.is_none_or(|summed| batch > summed);
             let pending = done.is_none_or(|done| batch > done);
@@ -137,15 +144,30 @@ impl Checkpoint {
         Ok(position)
     }
 
+    /// Each batch that is done and not summed up has its offsets: without them the source would
+    /// read its input again.
+    fn check_kept(&self, offsets: &[u64], summed: Option<u64>, done: Option<u64>) -> Result<()> {
+        let Some(done) = done else { return Ok(()) };
+        let first = summed.map_or(0, |summed| summed + 1);
+        match (first..=done).find(|batch| offsets.binary_search(batch).is_err()) {
+            None => Ok(()),
+            Some(missing) => Err(self.lacks(missing)),
+        }
+    }
+
+    fn lacks(&self, batch: u64) -> Error {
+        Error::corrupt(format!(
+            "{} lacks offsets/{batch}: restore the folder, or use a new CHECKPOINT",
+            self.dir.display()
+        ))
+    }
+
     /// Batches follow each other without a gap.
     fn check_whole(&self, position: &Position) -> Result<()> {
         let mut expected = position.committed.as_ref().map_or(0, |(batch, _)| batch + 1);
         for (batch, _) in &position.pending {
             if *batch != expected {
-                return Err(Error::corrupt(format!(
-                    "{} lacks offsets/{expected}: restore the folder, or use a new CHECKPOINT",
-                    self.dir.display()
-                )));
+                return Err(self.lacks(expected));
             }
             expected += 1;
         }
@@ -158,6 +180,11 @@ impl Checkpoint {
     /// `Conflict` where another instance was first: who.
     pub fn begin(&self, batch: u64, entry: &OffsetsEntry) -> Result<()> {
         self.once("offsets", batch, entry)
+    }
+
+    /// Takes back the offsets of a batch that failed before its sink took it: it is planned anew.
+    pub fn withdraw(&self, batch: u64) -> Result<()> {
+        remove(&self.dir.join("offsets").join(batch.to_string()))
     }
 
     /// Writes that a batch is done.
@@ -211,6 +238,12 @@ impl Checkpoint {
     }
 }
 
+/// Whether no batch has begun.
+fn is_unused(dir: &Path) -> Result<bool> {
+    let none = |folder: &str| Ok::<_, Error>(numbers(&dir.join(folder), "")?.is_empty());
+    Ok(none("offsets")? && none("commits")? && none("sources")?)
+}
+
 fn json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec_pretty(value)
         .map_err(|cause| Error::internal(format!("an entry as JSON: {cause}")))
@@ -219,5 +252,11 @@ fn json<T: Serialize>(value: &T) -> Result<Vec<u8>> {
 fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = disk::read(path)? else { return Ok(None) };
     let value = serde_json::from_slice(&bytes);
-    Ok(Some(value.map_err(|cause| Error::corrupt(format!("{}: {cause}", path.display())))?))
+    let value = value.map_err(|cause| {
+        Error::corrupt(format!(
+            "{} is damaged ({cause}): restore the folder, or use a new CHECKPOINT",
+            path.display()
+        ))
+    });
+    Ok(Some(value?))
 }

@@ -6,7 +6,7 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
 use datafusion::physical_plan::collect;
 
-use super::{Engine, Remembered, keys};
+use super::{Engine, Remembered};
 use crate::Result;
 use crate::checkpoint::OffsetsEntry;
 use crate::definition::OutputMode;
@@ -38,12 +38,14 @@ impl Engine {
             return Ok(BatchResult { rows: BatchRows::plan(rows), changed: vec![] });
         };
         let context = self.state.task_ctx();
-        let mut states = groups.aggregation.states_of(rows, &context).await?;
+        let new = groups.aggregation.states_of(rows, &context).await?;
         let watermark = self.moved(meter);
         let Some(remembered) = &mut self.groups else {
             return Err(crate::Error::internal("groups without a state"));
         };
-        states.extend(remembered.state.touched(&states)?);
+        // What came first goes first: aggregates without an ORDER BY see rows as they arrived.
+        let mut states = remembered.state.touched(&new)?;
+        states.extend(new);
         let merged = groups.aggregation.reduce(states, &context).await?;
         let changed = match (&groups.window, watermark, self.plan.mode) {
             (_, _, OutputMode::Complete) | (None, ..) | (_, None, _) => merged.clone(),
@@ -52,9 +54,6 @@ impl Engine {
         let given = given_out(groups, remembered, merged, watermark, self.plan.mode)?;
         let values = groups.aggregation.finish(given, &context).await?;
         let rows = self.output(values).await?;
-        if self.check_keys {
-            keys::check_unique(&rows, &self.query)?;
-        }
         let rows = BatchRows::here(Arc::clone(&self.query.schema), rows);
         Ok(BatchResult { rows, changed })
     }

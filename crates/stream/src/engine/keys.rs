@@ -1,13 +1,9 @@
 //! Which columns tell a query's rows apart.
 
-use std::collections::{BTreeSet, HashSet};
-
-use datafusion::arrow::array::RecordBatch;
-use datafusion::arrow::row::{RowConverter, SortField};
+use std::collections::BTreeSet;
 
 use crate::definition::OutputMode;
 use crate::plan::{ColumnRole, StreamPlan};
-use crate::sink::SinkQuery;
 use crate::{Error, Result};
 
 /// The keys of a query's rows and what follows from them.
@@ -17,8 +13,25 @@ pub(super) struct Keys {
     pub keys: Vec<String>,
     /// The columns that follow from the keys, the keys among them.
     pub fixed: Vec<String>,
-    /// The keys may not tell all groups apart.
-    pub doubtful: bool,
+    /// A group column that the named keys leave out: they don't tell all groups apart.
+    pub left_out: Option<String>,
+}
+
+impl Keys {
+    /// Checks that an update by these keys replaces a group's own row.
+    ///
+    /// # Errors
+    /// Keys that several groups may share.
+    pub fn check(&self, mode: OutputMode) -> Result<()> {
+        match &self.left_out {
+            Some(column) if mode == OutputMode::Update => Err(Error::refused(format!(
+                "KEYS ({}) may be the same for several groups, so that one would replace the other: \
+                 name {column} among them as well, or leave KEYS out",
+                self.keys.join(", ")
+            ))),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// The keys that are named, or the group columns.
@@ -57,7 +70,9 @@ pub(super) fn keys_of(plan: &StreamPlan, named: &[String]) -> Result<Keys> {
     Ok(Keys {
         fixed: (0..plan.columns.len()).filter(follows).map(name).collect(),
         keys: places.into_iter().map(name).collect(),
-        doubtful: missing.is_some() && !named.is_empty(),
+        left_out: missing
+            .filter(|_| !named.is_empty())
+            .and_then(|missing| plan.groups().map(|groups| groups.group_text[missing].clone())),
     })
 }
 
@@ -70,30 +85,4 @@ fn place(plan: &StreamPlan, key: &str) -> Result<usize> {
             names.join(", ")
         ))
     })
-}
-
-/// Checks that no two rows have one key.
-///
-/// # Errors
-/// Two rows of one key.
-pub(super) fn check_unique(rows: &[RecordBatch], query: &SinkQuery) -> Result<()> {
-    let places: Vec<usize> =
-        query.keys.iter().map(|key| query.schema.index_of(key)).collect::<Result<_, _>>()?;
-    let fields = places.iter().map(|at| query.schema.field(*at).data_type().clone());
-    let converter = RowConverter::new(fields.map(SortField::new).collect())?;
-    let mut seen = HashSet::new();
-    for batch in rows {
-        let columns: Vec<_> =
-            places.iter().map(|at| std::sync::Arc::clone(batch.column(*at))).collect();
-        for row in converter.convert_columns(&columns)?.iter() {
-            if !seen.insert(row.owned()) {
-                return Err(Error::refused(format!(
-                    "two groups of one batch have the same KEYS ({}), so one would replace the \
-                     other: name keys that tell all groups apart",
-                    query.keys.join(", ")
-                )));
-            }
-        }
-    }
-    Ok(())
 }

@@ -65,8 +65,6 @@ pub(crate) struct Engine {
     query: Arc<SinkQuery>,
     runner: Runner,
     groups: Option<Remembered>,
-    /// Keys that don't cover the group columns: rows of one batch may share one.
-    check_keys: bool,
     /// Batches that were planned before this run.
     pending: VecDeque<(u64, OffsetsEntry)>,
     next: u64,
@@ -113,12 +111,14 @@ impl Engine {
         self.reached(Step::Run, batch)?;
         let running = Instant::now();
         let meter = Arc::new(Meter::default());
-        let result = self.run(&entry, replayed, &meter).await?;
+        let result = self.run(&entry, replayed, &meter).await;
+        let result = self.or_withdrawn(batch, replayed, result).await?;
         took.run = running.elapsed();
 
         self.reached(Step::Sink, batch)?;
         let delivering = Instant::now();
-        let written = self.deliver(batch, &entry, replayed, result.rows).await?;
+        let written = self.deliver(batch, &entry, replayed, result.rows).await;
+        let written = self.or_withdrawn(batch, replayed, written).await?;
         took.sink = delivering.elapsed();
         // Where rows flow into the sink, the event times are known now.
         let watermark = self.moved(&meter);
@@ -134,6 +134,19 @@ impl Engine {
         took.commit = committing.elapsed();
         self.reached(Step::Next, batch)?;
         Ok(Some(self.progress(batch, &entry, replayed, &meter, written, took)))
+    }
+
+    /// A batch that can't be run as it is, such as one with a damaged file, is planned anew when the
+    /// query is started again, on what is there then: its sink has nothing of it. One that began
+    /// before a restart isn't: there nobody knows.
+    async fn or_withdrawn<T>(&self, batch: u64, replayed: bool, done: Result<T>) -> Result<T> {
+        use crate::ErrorKind::{Corrupt, Invalid, Unsupported};
+        let Err(error) = done else { return done };
+        if !replayed && matches!(error.kind(), Invalid | Corrupt | Unsupported) {
+            let checkpoint = Arc::clone(&self.checkpoint);
+            blocking(move || checkpoint.withdraw(batch)).await?;
+        }
+        Err(error)
     }
 
     fn reached(&self, step: Step, batch: u64) -> Result<()> {

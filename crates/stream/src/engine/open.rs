@@ -9,12 +9,12 @@ use datafusion::logical_expr::LogicalPlan;
 
 use super::keys::{Keys, keys_of};
 use super::{Engine, Remembered, StepHook};
-use crate::Result;
 use crate::checkpoint::{Checkpoint, Fingerprint, Position, Runner, blocking};
 use crate::definition::OutputMode;
-use crate::plan::StreamPlan;
+use crate::plan::{Groups, StreamPlan};
 use crate::sink::{Sink, SinkQuery};
 use crate::state::{State, StateFiles};
+use crate::{Error, Result};
 
 /// A query to be opened.
 pub(crate) struct Opening {
@@ -33,6 +33,8 @@ impl Opening {
         let state = in_order(self.state);
         let plan = StreamPlan::new(&state, self.plan, self.mode)?;
         let keys = keys_of(&plan, self.sink.keys())?;
+        keys.check(plan.mode)?;
+        check_filters(&plan, self.sink.as_ref())?;
         let fingerprint = fingerprint(&plan, &keys, self.sink.as_ref());
         let (dir, name) = (self.checkpoint, self.name.clone());
         let (checkpoint, position) = blocking(move || {
@@ -67,7 +69,6 @@ impl Opening {
             query: Arc::new(query),
             runner: Runner::this(),
             groups,
-            check_keys: keys.doubtful && plan.mode == OutputMode::Update,
             pending: pending.into(),
             next: last.map_or(0, |last| last + 1),
             watermark,
@@ -76,6 +77,19 @@ impl Opening {
             plan,
         })
     }
+}
+
+/// In an update, a group that a HAVING leaves out from now on would keep its old row.
+fn check_filters(plan: &StreamPlan, sink: &dyn Sink) -> Result<()> {
+    let filters = plan.groups().map(Groups::filters_values).transpose()?.unwrap_or_default();
+    if plan.mode != OutputMode::Update || !filters || !sink.replaces_rows() {
+        return Ok(());
+    }
+    Err(Error::refused(
+        "OUTPUT MODE update gives out the groups that changed, so a group that no longer passes the \
+         HAVING (or a WHERE over the aggregate) would keep its old row in the sink: use complete, or \
+         filter where the sink is read",
+    ))
 }
 
 /// Rows that are dealt out to tasks as they come would come in another order when a batch is

@@ -14,11 +14,12 @@ use datafusion::execution::TaskContext;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::physical_planning_context::PhysicalPlanningContext;
 use datafusion::logical_expr::{Aggregate, Expr, LogicalPlan, LogicalPlanBuilder};
-use datafusion::physical_expr::PhysicalExpr;
 use datafusion::physical_expr::aggregate::{AggregateFunctionExpr, LoweredAggregateBuilder};
 use datafusion::physical_expr::expressions::Literal;
+use datafusion::physical_expr::{LexOrdering, PhysicalExpr};
 use datafusion::physical_plan::aggregates::{AggregateExec, AggregateMode, PhysicalGroupBy};
 use datafusion::physical_plan::empty::EmptyExec;
+use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, collect, collect_partitioned};
 
 use super::rows::PlanTable;
@@ -80,6 +81,11 @@ impl Groups {
             node => Ok(Transformed::no(node)),
         })?;
         Ok(plan.data)
+    }
+
+    /// Whether a condition on the groups' values leaves some out.
+    pub fn filters_values(&self) -> Result<bool> {
+        Ok(self.output.exists(|node| Ok(matches!(node, LogicalPlan::Filter(_))))?)
     }
 
     fn named(&self, batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {
@@ -227,9 +233,22 @@ impl Aggregation {
         Ok(Arc::new(exec))
     }
 
-    /// New rows to states, by each task for itself: a group may come several times.
+    /// New rows to states, by each task for itself: a group may come several times. Aggregates that
+    /// only work on rows in some order, as `nth_value` does, get them in it.
     pub fn partial(&self, rows: Arc<dyn ExecutionPlan>) -> Result<Arc<dyn ExecutionPlan>> {
-        self.exec(AggregateMode::Partial, rows)
+        let exec = self.exec(AggregateMode::Partial, Arc::clone(&rows))?;
+        let wants = exec.required_input_ordering().into_iter().next().flatten();
+        let Some(wants) = wants.filter(|_| self.needs_order()) else { return Ok(exec) };
+        let order = LexOrdering::from(wants.into_single());
+        let sorted = SortExec::new(order, rows).with_preserve_partitioning(true);
+        self.exec(AggregateMode::Partial, Arc::new(sorted))
+    }
+
+    fn needs_order(&self) -> bool {
+        let needs = |aggregate: &Arc<AggregateFunctionExpr>| {
+            aggregate.order_sensitivity().hard_requires() && !aggregate.order_bys().is_empty()
+        };
+        self.aggregates.iter().any(needs)
     }
 
     /// States to one state for each group.

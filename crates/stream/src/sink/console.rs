@@ -50,6 +50,10 @@ impl SinkFactory for ConsoleFactory {
 
 #[async_trait]
 impl Sink for ConsoleSink {
+    fn replaces_rows(&self) -> bool {
+        false
+    }
+
     fn describe(&self) -> String {
         "CONSOLE".to_owned()
     }

@@ -66,6 +66,10 @@ impl fmt::Debug for ForeachBatch {
 
 #[async_trait]
 impl Sink for ForeachBatch {
+    fn replaces_rows(&self) -> bool {
+        false
+    }
+
     fn describe(&self) -> String {
         self.name.clone()
     }

@@ -121,6 +121,12 @@ pub trait Sink: Debug + Send + Sync {
         &[]
     }
 
+    /// Whether an update's rows replace older ones of the same keys; else each batch's are given out
+    /// as they are.
+    fn replaces_rows(&self) -> bool {
+        true
+    }
+
     /// Its rows as a table, for sinks that the session is to know under their name.
     fn table(&self) -> Option<Arc<dyn TableProvider>> {
         None

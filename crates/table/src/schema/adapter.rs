@@ -22,6 +22,12 @@ pub(crate) struct WideningAdapterFactory {
     pub(crate) whole_rows: Option<Vec<String>>,
 }
 
+/// Adapters for files of any tool that are read as declared columns: by name without case, widened
+/// where every value fits, NULL where a file lacks a column. What doesn't fit is an error.
+pub fn widening_adapters() -> Arc<dyn PhysicalExprAdapterFactory> {
+    Arc::new(WideningAdapterFactory { whole_rows: None })
+}
+
 impl WideningAdapterFactory {
     fn check(&self, table: &Schema, file: &Schema) -> Result<()> {
         let Some(partition_columns) = &self.whole_rows else { return Ok(()) };

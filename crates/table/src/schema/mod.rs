@@ -13,6 +13,7 @@ mod whole_units;
 mod widen;
 
 pub(crate) use adapter::WideningAdapterFactory;
+pub use adapter::widening_adapters;
 pub(crate) use infer::infer_file_schema;
 pub(crate) use unfit::Unfit;
 use whole_units::{WholeUnits, coarsens};

@@ -28,7 +28,7 @@ use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{Distinct, Expr, LogicalPlan, LogicalPlanBuilder, lit};
 use futures::StreamExt;
-use partwise_commit::{Operation, Preview, RecordedOperation};
+use partwise_commit::{Operation, Preview, RecordedOperation, Table};
 use partwise_table::write::spec::{Told, WriteSpec};
 
 use self::reading::Reading;
@@ -36,7 +36,7 @@ use self::target::Found;
 use self::touched::{Collector, Touched};
 use super::insert::write_spec;
 use super::target::{Counting, PlannedWrite};
-use crate::statement::Rewrite;
+use crate::statement::{Rewrite, Target};
 use crate::{Result, scans};
 
 pub(crate) use tally::{Tally, TallyExec};
@@ -83,11 +83,7 @@ pub(crate) async fn plan(
     rewrite: &Rewrite,
     preview: Option<Told<Preview>>,
 ) -> Result<PlannedRewrite> {
-    let (target, operation) = match rewrite {
-        Rewrite::Delete(delete) => (&delete.target, RecordedOperation::Delete),
-        Rewrite::Update(update) => (&update.target, RecordedOperation::Update),
-        Rewrite::Merge(merge) => (&merge.target, RecordedOperation::Merge),
-    };
+    let (target, operation) = named(rewrite);
     let found = Found::find(state, target).await?;
     let handle = found.table.table().clone();
     let mut reading = Reading::begin(state, &handle).await?;
@@ -107,6 +103,22 @@ pub(crate) async fn plan(
     spec.preview = preview;
     let write = write(reading, &found, spec, changed).await?;
     Ok(PlannedRewrite { write, is_nothing, version })
+}
+
+fn named(rewrite: &Rewrite) -> (&Target, RecordedOperation) {
+    match rewrite {
+        Rewrite::Delete(delete) => (&delete.target, RecordedOperation::Delete),
+        Rewrite::Update(update) => (&update.target, RecordedOperation::Update),
+        Rewrite::Merge(merge) => (&merge.target, RecordedOperation::Merge),
+    }
+}
+
+/// The table that a statement changes.
+///
+/// # Errors
+/// No table of that name, or one that isn't ours.
+pub(crate) async fn target(state: &SessionState, rewrite: &Rewrite) -> Result<Table> {
+    Ok(Found::find(state, named(rewrite).0).await?.table.table().clone())
 }
 
 async fn changed(reading: &mut Reading<'_>, found: &Found, rewrite: &Rewrite) -> Result<Changed> {

@@ -26,7 +26,7 @@ impl Found {
     /// No table of that name, or one that isn't ours.
     pub async fn find(state: &SessionState, target: &Target) -> Result<Self> {
         let name = lookup::reference(&target.name.to_string());
-        let provider = lookup::table(state, &name).await?;
+        let provider = lookup::changed(state, &name).await?;
         lookup::refuse_stream(&target.name, provider.as_ref())?;
         let table = lookup::ours(&target.name, &provider).map_err(|_| not_ours(&target.name))?;
         Ok(Self { name, table: table.clone() })

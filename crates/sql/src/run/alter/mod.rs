@@ -31,7 +31,7 @@ pub async fn alter(
     if alter.if_exists && lookup::find(state, &name).await?.is_none() {
         return Ok(Planned::Done(Some(format!("there is no table {name}, nothing was done"))));
     }
-    let provider = lookup::table(state, &name).await?;
+    let provider = lookup::changed(state, &name).await?;
     let table = lookup::ours(&alter.table, &provider)?;
     match &alter.action {
         AlterAction::DropPartitions { specs, if_exists } => {

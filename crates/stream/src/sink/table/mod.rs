@@ -75,8 +75,8 @@ impl TableSink {
         Table::new(self.location.clone())
     }
 
-    /// Makes the table of these columns, empty.
-    async fn make(&self, query: &SinkQuery) -> Result<TableSchema> {
+    /// The schema of a table that is made for a query.
+    fn new_schema(&self, query: &SinkQuery) -> Result<TableSchema> {
         let types = Arc::new(table_types(&query.schema)?);
         let schema = TableSchema::new(types, self.partitioned_by.clone())?;
         WriteOptions::from_config(&PartwiseConfig::default()).with_options(
@@ -90,6 +90,11 @@ impl TableSink {
                  PARTITIONED BY",
             ));
         }
+        Ok(schema)
+    }
+
+    /// Makes the table, empty; the schema that it has.
+    async fn make(&self, query: &SinkQuery, schema: TableSchema) -> Result<TableSchema> {
         let table = self.table();
         let transaction = table.begin(&schema, self.options.clone()).await?;
         let rows = FooterRowCounter::new(&Default::default());
@@ -160,12 +165,16 @@ impl Sink for TableSink {
         let table = self.table();
         let there = table.describe().await?;
         claims::check(&table, query).await?;
-        let schema = match there.schema {
-            Some(schema) => schema,
-            None if there.has_data => return Err(self.foreign()),
-            None => self.make(query).await?,
-        };
-        self.check_columns(&schema, query)
+        if let Some(schema) = there.schema {
+            return self.check_columns(&schema, query);
+        }
+        if there.has_data {
+            return Err(self.foreign());
+        }
+        let schema = self.new_schema(query)?;
+        self.check_columns(&schema, query)?;
+        let made = self.make(query, schema).await?;
+        self.check_columns(&made, query)
     }
 
     async fn write(&self, batch: SinkBatch) -> Result<Written> {

@@ -12,6 +12,7 @@ use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::execution::context::SessionState;
 
 use super::FilesSource;
+use super::headers::Csv;
 use super::list::{as_meta, list};
 use crate::definition::StreamDefinition;
 use crate::source::{SourceFactory, StreamSource};
@@ -69,13 +70,14 @@ impl SourceFactory for FilesFactory {
         let url = url(definition)?;
         let option = |name: &str| definition.options.get(name).map(String::as_str);
         let format_name = FileFormatName::of(option("format").unwrap_or("parquet"))?;
-        let format = format(format_name, option("header"), option("delimiter"))?;
+        let csv = csv(format_name, option("header"), option("delimiter"))?;
+        let format = format(format_name, csv);
         let max_files = option("max_files_per_trigger").map(files_limit).transpose()?;
         let schema = match &definition.columns {
             Some(columns) => Arc::clone(columns),
             None => inferred(state, &url, format_name, format.as_ref()).await?,
         };
-        Ok(Arc::new(FilesSource { url, format_name, format, schema, max_files }))
+        Ok(Arc::new(FilesSource { url, format_name, format, schema, max_files, csv }))
     }
 }
 
@@ -112,13 +114,13 @@ fn files_limit(text: &str) -> Result<usize> {
     }
 }
 
-fn format(
-    name: FileFormatName,
-    header: Option<&str>,
-    delimiter: Option<&str>,
-) -> Result<Arc<dyn FileFormat>> {
-    if name != FileFormatName::Csv && (header.is_some() || delimiter.is_some()) {
-        return Err(Error::invalid("header and delimiter are options of csv"));
+/// How CSV files are written; none for other formats.
+fn csv(name: FileFormatName, header: Option<&str>, delimiter: Option<&str>) -> Result<Option<Csv>> {
+    if name != FileFormatName::Csv {
+        return match header.or(delimiter) {
+            Some(_) => Err(Error::invalid("header and delimiter are options of csv")),
+            None => Ok(None),
+        };
     }
     let header = match header.map(str::to_ascii_lowercase).as_deref() {
         None | Some("true") => true,
@@ -130,13 +132,17 @@ fn format(
         Some([byte]) => *byte,
         Some(_) => return Err(Error::invalid("delimiter is one character")),
     };
-    Ok(match name {
-        FileFormatName::Parquet => Arc::new(ParquetFormat::default()),
-        FileFormatName::Json => Arc::new(JsonFormat::default()),
-        FileFormatName::Csv => {
+    Ok(Some(Csv { header, delimiter }))
+}
+
+fn format(name: FileFormatName, csv: Option<Csv>) -> Arc<dyn FileFormat> {
+    match (name, csv) {
+        (FileFormatName::Json, _) => Arc::new(JsonFormat::default()),
+        (_, Some(Csv { header, delimiter })) => {
             Arc::new(CsvFormat::default().with_has_header(header).with_delimiter(delimiter))
         }
-    })
+        _ => Arc::new(ParquetFormat::default()),
+    }
 }
 
 /// The columns of the files that are there.

@@ -9,6 +9,7 @@
 //! it into the folder.
 
 mod definition;
+mod headers;
 mod list;
 mod scan;
 mod seen;
@@ -28,6 +29,7 @@ use serde_json::Value;
 
 use super::{ReadRequest, Source, StreamSource};
 use crate::Result;
+use headers::Csv;
 use list::{FileOffsets, list};
 use seen::Seen;
 
@@ -39,6 +41,8 @@ pub struct FilesSource {
     format: Arc<dyn FileFormat>,
     schema: SchemaRef,
     max_files: Option<usize>,
+    /// Of CSV files.
+    csv: Option<Csv>,
 }
 
 impl FilesSource {
@@ -50,7 +54,13 @@ impl FilesSource {
 #[async_trait]
 impl StreamSource for FilesSource {
     fn describe(&self) -> String {
-        format!("FILES '{}' ({})", self.url.as_str(), self.format_name.name())
+        let csv = match self.csv {
+            Some(Csv { header: true, delimiter: b',' }) | None => String::new(),
+            Some(Csv { header, delimiter }) => {
+                format!(", header {header}, delimiter '{}'", char::from(delimiter))
+            }
+        };
+        format!("FILES '{}' ({}{csv})", self.url.as_str(), self.format_name.name())
     }
 
     fn schema(&self) -> SchemaRef {
@@ -100,7 +110,7 @@ impl Source for FilesReader {
         if request.replayed {
             list::check_same(self.store.as_ref(), &offsets).await?;
         }
-        scan::plan(&self.source, &offsets, request).await
+        scan::plan(&self.source, &offsets, request, self.store.as_ref()).await
     }
 
     fn remembered(&self) -> Value {

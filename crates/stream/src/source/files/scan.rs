@@ -7,9 +7,11 @@ use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::physical_plan::{FileGroup, FileScanConfigBuilder};
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::physical_plan::ExecutionPlan;
+use object_store::ObjectStore;
+use partwise_table::widening_adapters;
 
-use super::FilesSource;
 use super::list::{FileOffsets, as_meta};
+use super::{FilesSource, headers};
 use crate::Result;
 use crate::source::ReadRequest;
 
@@ -17,9 +19,13 @@ pub(super) async fn plan(
     source: &FilesSource,
     offsets: &FileOffsets,
     request: ReadRequest<'_>,
+    store: &dyn ObjectStore,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     let files = offsets.files.iter().map(|file| Ok(PartitionedFile::from(as_meta(file)?)));
     let files = files.collect::<Result<Vec<_>>>()?;
+    if let Some(csv) = source.csv.filter(|csv| csv.header) {
+        headers::check(source, csv, store, &files).await?;
+    }
     let tasks = request.state.config().target_partitions();
     let schema = TableSchema::from(Arc::clone(&source.schema));
     let config =
@@ -27,6 +33,7 @@ pub(super) async fn plan(
             .with_file_groups(FileGroup::new(files).split_files(tasks))
             // A task reads its own files alone, so that a batch that is repeated comes in the same order.
             .with_preserve_order(true)
+            .with_expr_adapter(Some(widening_adapters()))
             .with_projection_indices(Some(request.projection.to_vec()))?
             .build();
     let state: &dyn Session = request.state;

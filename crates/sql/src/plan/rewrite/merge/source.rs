@@ -104,7 +104,13 @@ impl Source {
 /// Two columns of one name can't be told apart.
 fn refuse_twins(names: &[(Option<TableReference>, String)]) -> Result<()> {
     let mut seen = HashSet::new();
-    match names.iter().find(|name| !seen.insert(*name)) {
+    // DataFusion tells a second one in a subquery apart by a number: `id:1`.
+    let plain = |name: &str| match name.rsplit_once(':') {
+        Some((name, number)) if number.parse::<u32>().is_ok() => name.to_owned(),
+        _ => name.to_owned(),
+    };
+    let plain = names.iter().map(|(qualifier, name)| (qualifier, plain(name)));
+    match plain.into_iter().find(|name| !seen.insert(name.clone())) {
         None => Ok(()),
         Some((_, twin)) => Err(Error::invalid(format!(
             "the source has two columns {twin}: give one of them another name, SELECT .. AS .."

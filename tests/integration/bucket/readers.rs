@@ -8,7 +8,9 @@ use partwise::{Lake, PartwiseContext};
 
 use super::bucket;
 
-const OVERWRITES: usize = 200;
+/// How many; 200 of them take a minute.
+const OVERWRITES: &str = "PARTWISE_BUCKET_OVERWRITES";
+const FEW: usize = 40;
 const TOTAL: &str =
     "SELECT CAST(sum(n) AS BIGINT) AS s, count(DISTINCT n) AS kinds, count(*) AS c FROM r";
 
@@ -24,6 +26,7 @@ async fn totals(context: &PartwiseContext) -> (i64, i64, i64) {
 #[test]
 fn a_reader_sees_old_or_new_totals_across_three_partitions_at_once() {
     let Some(bucket) = bucket("readers of a bucket") else { return };
+    let overwrites = crate::faults::number_or(OVERWRITES, FEW);
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let seen = runtime.block_on(async {
         let open = || {
@@ -49,14 +52,14 @@ fn a_reader_sees_old_or_new_totals_across_three_partitions_at_once() {
                 seen
             })
         };
-        for n in 1..=OVERWRITES {
+        for n in 1..=overwrites {
             writer.execute(&write(n)).await.unwrap();
         }
         done.store(true, Ordering::Relaxed);
         let seen = reader.await.unwrap();
-        assert_eq!(totals(&writer).await, (3 * OVERWRITES as i64, 1, 3));
+        assert_eq!(totals(&writer).await, (3 * overwrites as i64, 1, 3));
         seen
     });
-    println!("{} of {OVERWRITES} overwrites were seen by the reader", seen.len());
+    println!("{} of {overwrites} overwrites were seen by the reader", seen.len());
     assert!(seen.len() > 1, "the reader read beside the overwrites: {seen:?}");
 }

@@ -9,6 +9,7 @@
 //! | `PARTWISE_KILLS=200` | kills of an overwrite |
 //! | `PARTWISE_STATEMENT_KILLS=20` | kills of each other statement |
 //! | `PARTWISE_BUCKET_KILLS=60` | kills of an overwrite in a bucket |
+//! | `PARTWISE_BUCKET_OVERWRITES=200` | overwrites before a reader of a bucket |
 //! | `PARTWISE_SECONDS=60` | of eight processes at once |
 //! | `PARTWISE_BETWEEN=all` | every tool in the middle of every commit |
 

@@ -12,6 +12,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use datafusion::prelude::SessionContext;
 use futures::future::{join_all, try_join_all};
 use partwise_sql::stream::StreamQuery;
 use partwise_sql::{Error, PartwiseContext};
@@ -43,13 +44,17 @@ impl QueryThreads {
         Self { threads, interrupts, team: Arc::default() }
     }
 
-    /// Has a session's queries run here.
+    /// Has a session's queries run here. The session isn't held on to: it has this in itself.
     pub fn serve(&self, context: &PartwiseContext) {
-        let (team, session) = (self.clone(), context.clone());
+        let (team, state) = (self.clone(), context.session().state_weak_ref());
+        let session = move || {
+            let session = SessionContext::new_with_state(state.upgrade()?.read().clone());
+            PartwiseContext::of(&session).ok()
+        };
         context.streams().run_on(move || team.handle(&session));
     }
 
-    fn handle(&self, context: &PartwiseContext) -> io::Result<Handle> {
+    fn handle(&self, session: &dyn Fn() -> Option<PartwiseContext>) -> io::Result<Handle> {
         let mut team = self.team();
         if let Some(team) = team.as_ref() {
             return Ok(team.handle().clone());
@@ -60,7 +65,9 @@ impl QueryThreads {
         }
         let runtime = builder.thread_name("queries").enable_all().build()?;
         let handle = runtime.handle().clone();
-        handle.spawn(hear_terminate(context.clone(), self.interrupts.clone()));
+        if let Some(context) = session() {
+            handle.spawn(hear_terminate(context, self.interrupts.clone()));
+        }
         *team = Some(runtime);
         Ok(handle)
     }

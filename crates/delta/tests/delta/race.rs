@@ -178,7 +178,8 @@ async fn others_append_meanwhile_and_nothing_is_lost() {
         run(writer.clone().trigger(Trigger::Once)).await.unwrap();
         let (other, query) =
             tokio::join!(tokio::spawn(append_rows(lab.path("t"))), tokio::spawn(run(writer)));
-        (other.unwrap(), query.unwrap().unwrap());
+        other.unwrap();
+        query.unwrap().unwrap();
         let (theirs, ours): (Vec<_>, Vec<_>) =
             lab.rows("t").await.into_iter().partition(|row| row.starts_with("1000"));
         assert_eq!(theirs.len(), APPENDED);
@@ -226,7 +227,8 @@ async fn two_queries_share_a_table_in_append_and_a_complete_one_is_refused() {
         run(lab.query(sql, "b", Append).await.sink(lab.sink("t"))),
     );
     let (a, b) = tokio::join!(tokio::spawn(a), tokio::spawn(b));
-    (a.unwrap().unwrap(), b.unwrap().unwrap());
+    a.unwrap().unwrap();
+    b.unwrap().unwrap();
     let once = lab.batch(sql).await;
     let mut twice = [once.clone(), once].concat();
     twice.sort();

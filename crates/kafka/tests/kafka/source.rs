@@ -68,7 +68,8 @@ async fn a_replay_reads_the_same_messages_whatever_has_arrived() {
     let lab = Lab::new();
     put(&servers, "clicks", 0, &clicks_of(0..10));
     lab.clicks(&servers, &[]).await.unwrap();
-    let calls: Arc<Mutex<Vec<(u64, Vec<String>)>>> = Arc::default();
+    type Calls = Vec<(u64, Vec<String>)>;
+    let calls: Arc<Mutex<Calls>> = Arc::default();
     let writer = async || {
         let calls = Arc::clone(&calls);
         let writer = lab.query(SQL, "q", OutputMode::Append).await;

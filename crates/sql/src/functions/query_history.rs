@@ -76,8 +76,11 @@ impl TableProvider for HistoryTable {
     }
 }
 
+/// A column, and the duration that it has.
+type Step = (&'static str, fn(&Steps) -> Duration);
+
 /// The columns with the durations of the steps, in milliseconds.
-const STEPS: [(&str, fn(&Steps) -> Duration); 6] = [
+const STEPS: [Step; 6] = [
     ("offsets_ms", |steps| steps.offsets),
     ("run_ms", |steps| steps.run),
     ("sink_ms", |steps| steps.sink),

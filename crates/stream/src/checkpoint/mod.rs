@@ -164,14 +164,9 @@ impl Checkpoint {
 
     /// Batches follow each other without a gap.
     fn check_whole(&self, position: &Position) -> Result<()> {
-        let mut expected = position.committed.as_ref().map_or(0, |(batch, _)| batch + 1);
-        for (batch, _) in &position.pending {
-            if *batch != expected {
-                return Err(self.lacks(expected));
-            }
-            expected += 1;
-        }
-        Ok(())
+        let first = position.committed.as_ref().map_or(0, |(batch, _)| batch + 1);
+        let gap = (first..).zip(&position.pending).find(|(expected, (batch, _))| batch != expected);
+        gap.map_or(Ok(()), |(missing, _)| Err(self.lacks(missing)))
     }
 
     /// Writes the offsets of a batch that begins.

@@ -5,7 +5,7 @@ use partwise_stream::sink::Sink;
 use partwise_stream::source::StreamSource;
 use partwise_stream::{ErrorKind, MemorySink, OutputMode, SinkDefinition, StreamDefinition};
 
-use crate::kit::{Lab, mock, run, schema, sink, sink_definition};
+use crate::kit::{Lab, clicks_of, mock, put, run, schema, sink, sink_definition};
 use datafusion::arrow::datatypes::DataType;
 
 fn stream(options: &[(&str, &str)]) -> StreamDefinition {
@@ -128,6 +128,7 @@ async fn a_checkpoint_belongs_to_a_topic_whatever_the_limits() {
         let writer = lab.query("SELECT n FROM clicks", "q", OutputMode::Append).await;
         writer.sink(sink(&servers, topic, &[]))
     };
+    put(&servers, "clicks", 0, &clicks_of(0..3));
     run(writer("a").await).await.unwrap();
     lab.clicks_again(&servers, &[("max_offsets_per_trigger", "3"), ("timeout_seconds", "9")]).await;
     run(writer("a").await).await.unwrap();

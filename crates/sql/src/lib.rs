@@ -27,7 +27,7 @@ mod connectors;
 mod context;
 mod definition;
 mod distinct;
-mod error;
+
 mod execution;
 mod explain;
 mod files_table;
@@ -59,10 +59,10 @@ pub use api::{
 };
 pub use context::{ContextOptions, PartwiseContext};
 pub use datafusion;
-pub use error::{Error, ErrorKind, Result};
 pub use execution::{Execution, Rows, ScanSummary};
 pub use lake::Lake;
 pub use partwise_commit::is_address;
+pub use partwise_table::error::{Error, ErrorKind, Result};
 pub use partwise_stream as stream;
 pub use progress::Progress;
 pub use report::{RestoredTo, RowChanges, WriteReport, bytes, counted, thousands};

@@ -28,7 +28,7 @@ pub(crate) async fn with_names(state: &SessionState, error: Error) -> Error {
     let message = error.to_string();
     let name = message.strip_prefix("table '").and_then(|rest| rest.strip_suffix("' not found"));
     match name {
-        Some(name) => error.saying(no_table(state, name).await),
+        Some(name) => error.saying(no_table(state, name).await.to_string()),
         None => error,
     }
 }

@@ -58,7 +58,7 @@ mod checkpoint;
 pub mod context;
 pub mod definition;
 mod engine;
-mod error;
+
 mod plan;
 pub mod progress;
 pub mod query;
@@ -74,7 +74,7 @@ pub use definition::{
     OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
 };
 pub use engine::{Step, StepHook};
-pub use error::{Error, ErrorKind, Result};
+pub use partwise_table::error::{Error, ErrorKind, Result};
 pub use progress::{Progress, Totals};
 pub use query::{StreamQuery, StreamWriter, WriteStream};
 pub use sink::{BatchId, ConsoleSink, ForeachBatch, MemorySink, Once, TableSink};

@@ -11,7 +11,7 @@
 
 pub mod config;
 mod counts;
-mod error;
+pub mod error;
 mod predicate;
 mod provider;
 mod reader;

@@ -72,8 +72,7 @@ fn saying_which(error: Error, order: &Order<'_>, schema: &TableSchema, count: us
          their names",
         names.join(", ")
     );
-    let kind = error.kind();
-    error.saying(Error::new(kind, words))
+    error.saying(words)
 }
 
 fn by_position(

@@ -138,9 +138,8 @@ impl PartwiseContext {
         self.streams().queries().into_iter().filter_map(failed).collect()
     }
 
-    fn failed(&self, name: &str, error: partwise_stream::Error) -> Error {
-        let error = Error::from(error);
-        let said = Error::new(error.kind(), format!("the query {name} has failed: {error}"));
+    fn failed(&self, name: &str, error: Error) -> Error {
+        let said = format!("the query {name} has failed: {error}");
         self.watch().without_secrets(error.saying(said))
     }
 }

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::python::python;
 use crate::support::{Folder, quarter, ran};
+use partwise_testkit::python;
 
 /// What a page has its reader do.
 enum Step {

@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::support::Folder;
-use crate::support::python::{python, run_python};
 use crate::support::session::Session;
+use partwise_testkit::{python, run_python};
 
 /// Text that paths, escaping, globs or other readers trip over.
 const TEXTS: &[&str] = &[

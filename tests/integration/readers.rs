@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::crash::{Held, hold_a_write};
 use crate::support::Folder;
 use crate::support::job::*;
-use crate::support::python::{python, run_python};
+use partwise_testkit::{python, run_python};
 
 /// Prints `buckets,trips,revenue` and the column types as each reader sees them.
 const DUCKDB: &str = "

@@ -164,9 +164,7 @@ fn out_of_memory(why: &str) -> String {
     )
 }
 
-fn inner_of<'a>(
-    cause: &'a (dyn StdError + 'static),
-) -> Option<&'a (dyn StdError + 'static)> {
+fn inner_of<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError + 'static)> {
     match cause.downcast_ref::<DataFusionError>() {
         Some(DataFusionError::Collection(all)) => all.first().map(|e| e as _),
         Some(DataFusionError::Diagnostic(_, inner)) => Some(inner.as_ref()),

@@ -12,6 +12,7 @@ mod faulty_disk;
 mod faulty_store;
 mod gate;
 mod postgres_server;
+mod python;
 mod s3_server;
 mod tansu_server;
 
@@ -20,5 +21,6 @@ pub use faulty_disk::FaultyDisk;
 pub use faulty_store::{FaultyStore, Lack, OpenUpload, OpenUploads};
 pub use gate::Gate;
 pub use postgres_server::PostgresServer;
+pub use python::{python, run_python};
 pub use s3_server::S3Server;
 pub use tansu_server::TansuServer;

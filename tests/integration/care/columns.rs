@@ -1,8 +1,8 @@
 //! ADD COLUMN as other systems see it.
 
 use crate::support::Folder;
-use crate::support::python::{python, run_python};
 use crate::support::session::Session;
+use partwise_testkit::{python, run_python};
 
 /// Each prints rows, the sum of an old column, the sum and the values of the new one.
 const DUCKDB: &str = "

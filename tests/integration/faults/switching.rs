@@ -9,8 +9,8 @@ use std::thread::JoinHandle;
 
 use crate::support::Folder;
 use crate::support::process::Process;
-use crate::support::python::python;
 use crate::support::session::{Session, all_of};
+use partwise_testkit::python;
 
 const THREE: u64 = 3;
 const FEW_ROWS: u64 = 3_000;

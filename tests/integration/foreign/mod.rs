@@ -5,8 +5,8 @@ mod nulls;
 mod shapes;
 
 use crate::support::Folder;
-use crate::support::python::{python, run_python};
 use crate::support::tree::tree;
+use partwise_testkit::{python, run_python};
 
 const MAKE: &str = "
 import pyarrow as pa, pyarrow.dataset as ds, sys, datetime

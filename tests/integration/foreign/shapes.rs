@@ -2,7 +2,7 @@
 
 use crate::support::Folder;
 use crate::support::pair::Pair;
-use crate::support::python::{python, run_python};
+use partwise_testkit::{python, run_python};
 
 const MAKE: &str = "
 import os, sys, datetime, decimal, pyarrow as pa, pyarrow.parquet as pq

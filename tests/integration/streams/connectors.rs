@@ -11,7 +11,7 @@ use rdkafka::config::ClientConfig;
 use super::landed;
 use crate::support::Folder;
 use crate::support::process::{LONGEST, Process, within};
-use crate::support::python::{python, run_python};
+use partwise_testkit::{python, run_python};
 
 const FILES: usize = 6;
 const CLICKS_IN_A_FILE: usize = 50;

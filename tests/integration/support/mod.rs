@@ -5,7 +5,6 @@ pub mod job;
 pub mod pair;
 pub mod postgres;
 pub mod process;
-pub mod python;
 pub mod session;
 pub mod tmux;
 pub mod tree;

@@ -1,37 +1,34 @@
-//! A lab for a test: a folder, a session, streams over files of invented trips, Delta tables.
+//! Delta tables, and streams over files of invented trips, in the lab that all tests of streams have.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, Decimal128Array, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
-use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
+use datafusion::prelude::SessionContext;
 use deltalake::DeltaTable;
 use partwise_delta::DeltaSink;
-use partwise_stream::{
-    MemorySource, OutputMode, Result, StreamContext, StreamDefinition, StreamQuery, StreamWriter,
-    WriteStream,
-};
-use tempfile::TempDir;
+use partwise_stream::{MemorySource, StreamDefinition};
+use partwise_streamkit::write_parquet;
+pub use partwise_streamkit::{copy_folder, forget_last_commit, run};
 use url::Url;
 
-pub struct Lab {
-    folder: TempDir,
-    pub session: SessionContext,
-    pub streams: StreamContext,
+pub struct Lab(partwise_streamkit::Lab);
+
+impl Deref for Lab {
+    type Target = partwise_streamkit::Lab;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Lab {
     pub fn new() -> Self {
-        let config = SessionConfig::new().with_target_partitions(2);
-        let session = SessionContext::new_with_config(config);
-        let streams = StreamContext::new(&session);
-        partwise_delta::register(&streams);
-        Self { folder: tempfile::tempdir().unwrap(), session, streams }
+        Self(partwise_streamkit::Lab::new(partwise_delta::register))
     }
 
     /// The stream `trips` over so many files in a folder `landing`, two for each batch.
@@ -40,10 +37,6 @@ impl Lab {
         lab.land(0..files);
         lab.stream("trips", 2).await;
         lab
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
     }
 
     pub fn land(&self, files: std::ops::Range<usize>) {
@@ -68,19 +61,9 @@ impl Lab {
 
     /// A stream over rows in memory, one added batch for each of the query's.
     pub fn memory(&self, name: &str, rows: &[RecordBatch]) -> MemorySource {
-        let source = MemorySource::new(rows[0].schema()).max_batches_per_trigger(1);
-        self.streams.add_stream(name, Arc::new(source.clone()), None).unwrap();
-        for rows in rows {
-            source.add(rows.clone()).unwrap();
-        }
+        let source = self.0.memory(name, rows[0].schema(), None);
+        rows.iter().for_each(|rows| source.add(rows.clone()).unwrap());
         source
-    }
-
-    /// A query with a checkpoint in the lab's folder.
-    pub async fn query(&self, sql: &str, name: &str, mode: OutputMode) -> StreamWriter {
-        let frame = self.session.sql(sql).await.unwrap();
-        let writer = frame.write_stream().name(name).output_mode(mode);
-        writer.checkpoint(self.path(&format!("ck-{name}")))
     }
 
     /// The Delta table of a name.
@@ -90,11 +73,7 @@ impl Lab {
 
     /// The rows of a query over the files at rest, as the stream would have them.
     pub async fn batch(&self, sql: &str) -> Vec<String> {
-        let session = SessionContext::new();
-        StreamContext::new(&session);
-        let landing = self.path("landing").display().to_string();
-        session.register_parquet("trips", &landing, ParquetReadOptions::default()).await.unwrap();
-        lines(&session.sql(sql).await.unwrap().collect().await.unwrap())
+        partwise_streamkit::rows_of(&self.at_rest().await, sql).await
     }
 
     /// The rows of a Delta table.
@@ -119,14 +98,7 @@ pub async fn rows_of(table: &DeltaTable, sql: &str) -> Vec<String> {
     let session = SessionContext::new();
     table.update_datafusion_session(&session.state()).unwrap();
     session.register_table("t", table.table_provider().await.unwrap()).unwrap();
-    lines(&session.sql(sql).await.unwrap().collect().await.unwrap())
-}
-
-/// Runs a query to its end.
-pub async fn run(writer: StreamWriter) -> Result<StreamQuery> {
-    let query = writer.start().await?;
-    query.await_termination().await?;
-    Ok(query)
+    partwise_streamkit::rows_of(&session, sql).await
 }
 
 /// Trips of a file: hours, zones with NULL, long tags that begin alike, prices to the cent.
@@ -152,49 +124,4 @@ pub fn trips_of(file: usize) -> RecordBatch {
     let columns = [("ts", times), ("zone", zones), ("price", prices), ("tag", tags)];
     RecordBatch::try_from_iter_with_nullable(columns.map(|(name, column)| (name, column, true)))
         .unwrap()
-}
-
-pub fn write_parquet(path: &Path, rows: &RecordBatch) {
-    let temporary = path.with_file_name("_writing");
-    let file = std::fs::File::create(&temporary).unwrap();
-    let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
-    writer.write(rows).unwrap();
-    writer.close().unwrap();
-    std::fs::rename(temporary, path).unwrap();
-}
-
-/// Rows as lines, in order.
-pub fn lines(batches: &[RecordBatch]) -> Vec<String> {
-    let options = FormatOptions::default().with_null("NULL");
-    let mut lines = Vec::new();
-    for batch in batches {
-        let formatter = |column| ArrayFormatter::try_new(column, &options).unwrap();
-        let columns: Vec<_> = batch.columns().iter().map(|c| formatter(c.as_ref())).collect();
-        for row in 0..batch.num_rows() {
-            let line: Vec<String> = columns.iter().map(|c| c.value(row).to_string()).collect();
-            lines.push(line.join(" | "));
-        }
-    }
-    lines.sort();
-    lines
-}
-
-/// Takes the last commit of a checkpoint away, as if the process had died before writing it.
-pub fn forget_last_commit(checkpoint: &Path) -> u64 {
-    let commits = checkpoint.join("commits");
-    let names = std::fs::read_dir(&commits).unwrap().map(|e| e.unwrap().file_name());
-    let last = names.map(|name| name.to_string_lossy().parse::<u64>().unwrap()).max().unwrap();
-    std::fs::remove_file(commits.join(last.to_string())).unwrap();
-    last
-}
-
-pub fn copy_folder(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().map(|entry| entry.unwrap()) {
-        let target = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy_folder(&entry.path(), &target),
-            false => drop(std::fs::copy(entry.path(), target).unwrap()),
-        }
-    }
 }

@@ -1,18 +1,8 @@
 //! The deltalake package, through the Python of the test command.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-/// The interpreter with the readers installed; none: says what is skipped, and fails with CI=true.
-pub fn python() -> Option<PathBuf> {
-    let found = std::env::var_os("PARTWISE_PYTHON").map(PathBuf::from).filter(|p| p.exists());
-    if found.is_none() {
-        let ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        assert!(!ci, "PARTWISE_PYTHON is not set: run .ci/test");
-        println!("skipped: no Python with the package deltalake; .ci/test sets it up");
-    }
-    found
-}
+pub use partwise_testkit::python;
 
 /// The threads of the readers may abort an interpreter that ends in the usual way.
 const END: &str = "\nimport os; sys.stdout.flush(); os._exit(0)";
@@ -20,17 +10,7 @@ const END: &str = "\nimport os; sys.stdout.flush(); os._exit(0)";
 /// Runs a script, which imports sys, with arguments and gives what it printed.
 #[track_caller]
 pub fn run_python(python: &Path, script: &str, args: &[&str]) -> String {
-    let output = Command::new(python)
-        .arg("-c")
-        .arg(format!("{script}{END}"))
-        .args(args)
-        .env("PYTHONWARNINGS", "ignore")
-        .output()
-        .expect("python runs");
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let err = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{script}\n{text}\n{err}");
-    text
+    partwise_testkit::run_python(python, &format!("{script}{END}"), args)
 }
 
 /// The rows of a table as the package reads them, as lines in order.

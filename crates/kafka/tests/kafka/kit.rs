@@ -1,21 +1,14 @@
-//! A lab for a test: a folder, a session that knows Kafka, clients that write and read topics.
+//! Clients that write and read topics, with the lab that all tests of streams have.
 
-use std::collections::HashSet;
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
-use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::prelude::{SessionConfig, SessionContext};
-use partwise_commit::Location;
 use partwise_kafka::KafkaSink;
-use partwise_stream::{
-    Error, MemorySource, OutputMode, Result, SinkDefinition, Step, StreamContext, StreamDefinition,
-    StreamQuery, StreamWriter, WriteStream,
-};
-use partwise_table::{OpenOptions, PartwiseTable};
+use partwise_stream::{MemorySource, Result, SinkDefinition, StreamDefinition};
+pub use partwise_streamkit::{copy_folder, forget_last_commit, rows, run, until_done};
 use rdkafka::admin::{AdminClient, AdminOptions, NewTopic, TopicReplication};
 use rdkafka::client::DefaultClientContext;
 use rdkafka::config::ClientConfig;
@@ -25,7 +18,6 @@ use rdkafka::message::{Headers, Message};
 use rdkafka::mocking::MockCluster;
 use rdkafka::producer::{BaseProducer, BaseRecord, DefaultProducerContext, Producer};
 use rdkafka::{Offset, TopicPartitionList};
-use tempfile::TempDir;
 
 /// librdkafka's own brokers, in this process.
 pub type Mock = MockCluster<'static, DefaultProducerContext>;
@@ -38,23 +30,19 @@ pub fn mock(topic: &str, partitions: i32) -> (Mock, String) {
     (mock, servers)
 }
 
-pub struct Lab {
-    folder: TempDir,
-    pub session: SessionContext,
-    pub streams: StreamContext,
+pub struct Lab(partwise_streamkit::Lab);
+
+impl Deref for Lab {
+    type Target = partwise_streamkit::Lab;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Lab {
     pub fn new() -> Self {
-        let session =
-            SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
-        let streams = StreamContext::new(&session);
-        partwise_kafka::register(&streams);
-        Self { folder: tempfile::tempdir().unwrap(), session, streams }
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        Self(partwise_streamkit::Lab::new(partwise_kafka::register))
     }
 
     /// The stream `clicks` (n, page) over a topic `clicks`.
@@ -70,26 +58,12 @@ impl Lab {
 
     /// A stream `rows` over rows in memory, one added batch for each of the query's.
     pub fn memory(&self, schema: SchemaRef) -> MemorySource {
-        let source = MemorySource::new(schema).max_batches_per_trigger(1);
-        self.streams.add_stream("rows", Arc::new(source.clone()), None).unwrap();
-        source
+        self.0.memory("rows", schema, None)
     }
 
-    /// A query with a checkpoint in the lab's folder.
-    pub async fn query(&self, sql: &str, name: &str, mode: OutputMode) -> StreamWriter {
-        let frame = self.session.sql(sql).await.unwrap();
-        let checkpoint = self.path(&format!("ck-{name}"));
-        frame.write_stream().name(name).output_mode(mode).checkpoint(checkpoint)
-    }
-
-    /// The rows of a query over a table of Partwise, in order.
+    /// The rows of a query over the table `t` of Partwise in a directory, in order.
     pub async fn table(&self, dir: impl AsRef<Path>, sql: &str) -> Vec<String> {
-        let location = Location::local(dir.as_ref());
-        let session = SessionContext::new();
-        let state = session.state();
-        let table = PartwiseTable::open(location, OpenOptions::default(), &state).await.unwrap();
-        session.register_table("t", Arc::new(table.unwrap())).unwrap();
-        rows(session.sql(sql).await.unwrap().collect().await.unwrap())
+        self.0.table(dir, "t", sql).await
     }
 }
 
@@ -117,59 +91,6 @@ pub fn sink_definition(servers: &str, topic: &str, options: &[(&str, &str)]) -> 
         definition.options.insert((*name).to_owned(), (*value).to_owned());
     }
     definition
-}
-
-/// Runs a query to its end.
-pub async fn run(writer: StreamWriter) -> Result<StreamQuery> {
-    let query = writer.start().await?;
-    query.await_termination().await?;
-    Ok(query)
-}
-
-/// Runs until nothing stops it any more: once before each step of each batch. How often.
-pub async fn until_done(mut writer: impl AsyncFnMut() -> StreamWriter) -> usize {
-    let had: Arc<Mutex<HashSet<(u8, u64)>>> = Arc::default();
-    for stops in 0..200 {
-        let had = Arc::clone(&had);
-        let stopping = writer().await.before_each_step(move |step: Step, batch| {
-            let place = Step::ALL.iter().position(|s| *s == step).unwrap() as u8;
-            match had.lock().unwrap().insert((place, batch)) {
-                true => Err(Error::internal(format!("stopped before {step:?} of {batch}"))),
-                false => Ok(()),
-            }
-        });
-        match run(stopping).await {
-            Ok(_) => return stops,
-            Err(error) => assert!(error.to_string().contains("stopped before"), "{error}"),
-        }
-    }
-    panic!("it never ends");
-}
-
-/// Takes the last commit of a checkpoint away, as if the process had died before writing it.
-pub fn forget_last_commit(checkpoint: &Path) -> u64 {
-    let commits = checkpoint.join("commits");
-    let names = std::fs::read_dir(&commits).unwrap().map(|e| e.unwrap().file_name());
-    let last = names.map(|name| name.to_string_lossy().parse::<u64>().unwrap()).max().unwrap();
-    std::fs::remove_file(commits.join(last.to_string())).unwrap();
-    last
-}
-
-/// Rows as lines, in order.
-pub fn rows(batches: Vec<RecordBatch>) -> Vec<String> {
-    let options = FormatOptions::default().with_null("NULL");
-    let mut lines = Vec::new();
-    for batch in &batches {
-        let columns = batch.columns().iter();
-        let columns: Vec<_> =
-            columns.map(|c| ArrayFormatter::try_new(c.as_ref(), &options).unwrap()).collect();
-        for row in 0..batch.num_rows() {
-            let line: Vec<String> = columns.iter().map(|c| c.value(row).to_string()).collect();
-            lines.push(line.join(" | "));
-        }
-    }
-    lines.sort();
-    lines
 }
 
 /// A producer whose requests hold one message each: Tansu counts the last request as one when it

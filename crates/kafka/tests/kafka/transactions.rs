@@ -1,7 +1,6 @@
 //! A batch as one transaction: a replay is skipped, a replaced instance can't write.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::mpsc;
 use std::time::Duration;
 
@@ -9,8 +8,8 @@ use partwise_stream::{ErrorKind, MemorySink, OutputMode, Step, StreamWriter};
 use partwise_testkit::TansuServer;
 
 use crate::kit::{
-    Lab, clicks_of, drop_topic, forget_last_commit, got, lines_of, make_topic, put, rows, run,
-    sink, until_done,
+    Lab, clicks_of, copy_folder, drop_topic, forget_last_commit, got, lines_of, make_topic, put,
+    rows, run, sink, until_done,
 };
 
 const SQL: &str = "SELECT n, page FROM clicks";
@@ -88,17 +87,6 @@ async fn a_query_stopped_between_any_two_steps_sends_each_row_once() {
     assert_eq!(setting.numbers(), all());
 }
 
-fn copy(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
-        let to = to.join(entry.file_name());
-        match entry.file_type().unwrap().is_dir() {
-            true => copy(&entry.path(), &to),
-            false => drop(std::fs::copy(entry.path(), to).unwrap()),
-        }
-    }
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn an_instance_that_was_replaced_cant_write() {
     let Some(setting) = setting("an instance that was replaced").await else { return };
@@ -115,7 +103,7 @@ async fn an_instance_that_was_replaced_cant_write() {
     let zombie = zombie.start().await.unwrap();
     told.recv_timeout(Duration::from_secs(60)).unwrap();
     // The same checkpoint on another host, where the lock isn't seen.
-    copy(&setting.lab.path("ck-q"), &setting.lab.path("elsewhere/q"));
+    copy_folder(&setting.lab.path("ck-q"), &setting.lab.path("elsewhere/q"));
     let writer = setting.writer("q").await.checkpoint(setting.lab.path("elsewhere/q"));
     run(writer).await.unwrap();
     assert_eq!(setting.numbers(), all());

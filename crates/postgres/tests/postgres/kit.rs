@@ -1,29 +1,30 @@
-//! A lab for a test: a schema of its own on a shared server, a folder, a session.
+//! A schema of its own on a shared server, with the lab that all tests of streams have.
 
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use datafusion::arrow::array::{
     ArrayRef, Int32Array, Int64Array, RecordBatch, TimestampMicrosecondArray,
 };
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::prelude::SessionContext;
 use partwise_postgres::PostgresSink;
 use partwise_stream::sink::{Sink, SinkBatch, SinkQuery, Written};
-use partwise_stream::{
-    MemorySource, OutputMode, Result, StreamContext, StreamQuery, StreamWriter, Watermark,
-    WriteStream,
-};
+use partwise_stream::{MemorySource, OutputMode, Result};
+pub use partwise_streamkit::{forget_last_commit, run};
 use partwise_testkit::PostgresServer;
-use tempfile::TempDir;
 
 pub struct Lab {
     pub server: Arc<PostgresServer>,
     pub schema: String,
-    folder: TempDir,
-    pub session: SessionContext,
-    pub streams: StreamContext,
+    streams: partwise_streamkit::Lab,
+}
+
+impl Deref for Lab {
+    type Target = partwise_streamkit::Lab;
+
+    fn deref(&self) -> &Self::Target {
+        &self.streams
+    }
 }
 
 impl Lab {
@@ -34,17 +35,10 @@ impl Lab {
     }
 
     pub fn on(server: Arc<PostgresServer>, schema: &str) -> Self {
-        let session = SessionContext::new();
-        let streams = StreamContext::new(&session);
-        partwise_postgres::register(&streams);
-        let folder = tempfile::tempdir().unwrap();
-        let lab = Self { server, schema: schema.to_owned(), folder, session, streams };
+        let streams = partwise_streamkit::Lab::new(partwise_postgres::register);
+        let lab = Self { server, schema: schema.to_owned(), streams };
         lab.server.psql(&format!("CREATE SCHEMA \"{schema}\"")).unwrap();
         lab
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
     }
 
     /// What a script gives, in lines, errors among them.
@@ -61,32 +55,11 @@ impl Lab {
         PostgresSink::new(&self.server.url(), &format!("\"{}\".{table}", self.schema)).unwrap()
     }
 
-    /// A stream over rows in memory, one added batch for each of the query's.
-    pub fn memory(
-        &self,
-        name: &str,
-        schema: SchemaRef,
-        watermark: Option<Watermark>,
-    ) -> MemorySource {
-        let source = MemorySource::new(schema).max_batches_per_trigger(1);
-        self.streams.add_stream(name, Arc::new(source.clone()), watermark).unwrap();
-        source
-    }
-
     /// A stream `pairs` of keys and values, in batches.
     pub fn pairs(&self, batches: &[&[(Option<i32>, i64)]]) -> MemorySource {
         let source = self.memory("pairs", pairs(&[]).schema(), None);
         batches.iter().for_each(|batch| source.add(pairs(batch)).unwrap());
         source
-    }
-
-    pub async fn query(&self, sql: &str, name: &str, mode: OutputMode) -> StreamWriter {
-        let frame = self.session.sql(sql).await.unwrap();
-        frame
-            .write_stream()
-            .name(name)
-            .output_mode(mode)
-            .checkpoint(self.path(&format!("ck-{name}")))
     }
 
     /// The batches that a query gives to a sink, which gets none of them.
@@ -106,22 +79,6 @@ impl Lab {
 
 /// Sums and counts by key.
 pub const SUMS: &str = "SELECT k, count(*) AS n, sum(v) AS total FROM pairs GROUP BY k";
-
-/// Runs a query to its end.
-pub async fn run(writer: StreamWriter) -> Result<StreamQuery> {
-    let query = writer.start().await?;
-    query.await_termination().await?;
-    Ok(query)
-}
-
-/// Takes the last commit of a checkpoint away, as if the process had died before writing it.
-pub fn forget_last_commit(checkpoint: &Path) -> u64 {
-    let commits = checkpoint.join("commits");
-    let names = std::fs::read_dir(&commits).unwrap().map(|e| e.unwrap().file_name());
-    let last = names.map(|name| name.to_string_lossy().parse::<u64>().unwrap()).max().unwrap();
-    std::fs::remove_file(commits.join(last.to_string())).unwrap();
-    last
-}
 
 pub fn pairs(rows: &[(Option<i32>, i64)]) -> RecordBatch {
     let k: ArrayRef = Arc::new(rows.iter().map(|(k, _)| *k).collect::<Int32Array>());

@@ -1,7 +1,7 @@
 //! Table functions: what there is to know of a table, as rows.
 //!
 //! ```text
-//! partitions('t')  files('t')  history('t') --plan--> AboutTable (columns known)
+//! partitions('t')  files('t')  history('t') --plan--> Gathered (columns known)
 //!                                               --scan--> snapshot, records -> rows
 //! at('t', n) --------------------------------plan--> the table at a version, read as any other
 //! ```
@@ -17,6 +17,7 @@ mod at;
 mod call;
 mod date_parts;
 mod files;
+mod gathered;
 mod history;
 mod now;
 mod parquet_metadata;
@@ -33,7 +34,7 @@ use datafusion::logical_expr::ScalarUDF;
 use partwise_table::PartwiseTable;
 
 use crate::Result;
-pub(crate) use about::AboutTable;
+pub(crate) use about::about_table;
 use about::{AboutFunction, name_of};
 use at::AtFunction;
 pub(crate) use at::point_of;
@@ -68,5 +69,5 @@ pub(crate) async fn show(
     state: &SessionState,
     table: &PartwiseTable,
 ) -> Result<datafusion::arrow::array::RecordBatch> {
-    AboutTable::new(about, table.clone())?.rows(state).await
+    about_table(about, table.clone())?.rows(state).await
 }

@@ -6,29 +6,28 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use datafusion::arrow::array::{ArrayRef, Int64Array, RecordBatch, StringArray};
+use datafusion::arrow::array::{ArrayRef, Int64Array, StringArray};
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
-use datafusion::common::Result;
+use datafusion::common::{DataFusionError, Result as DFResult};
 use datafusion::datasource::listing::{ListingTable, ListingTableUrl};
-use datafusion::datasource::memory::MemorySourceConfig;
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
-use datafusion::logical_expr::{Expr, TableType};
+use datafusion::logical_expr::Expr;
 use datafusion::parquet::file::metadata::{ColumnChunkMetaData, RowGroupMetaData};
-use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectStoreExt;
 use partwise_table::{FileFooter, PartwiseTable};
 
 use super::call;
-use crate::Error;
+use super::gathered::{Gather, Gathered};
 use crate::files_table::FilesTable;
+use crate::{Error, Result};
 
 /// The function.
 #[derive(Debug)]
 pub(super) struct ParquetMetadata;
 
 impl TableFunctionImpl for ParquetMetadata {
-    fn call_with_args(&self, args: TableFunctionArgs) -> Result<Arc<dyn TableProvider>> {
+    fn call_with_args(&self, args: TableFunctionArgs) -> DFResult<Arc<dyn TableProvider>> {
         let usage = || {
             Error::invalid(
                 "parquet_metadata takes the name of a table or a path: parquet_metadata('report')",
@@ -40,49 +39,32 @@ impl TableFunctionImpl for ParquetMetadata {
             _ => return Err(usage().into()),
         };
         let table = call::table(call::state_of(&args)?, &name)?;
-        Ok(Arc::new(MetadataTable { table, name, schema: schema() }))
+        Ok(Arc::new(Gathered::new(Footers { table, name }, schema())))
     }
 }
 
 /// The footers of one table or path, read when they are asked for.
 #[derive(Debug)]
-struct MetadataTable {
+struct Footers {
     table: Arc<dyn TableProvider>,
     name: String,
-    schema: SchemaRef,
 }
 
 #[async_trait]
-impl TableProvider for MetadataTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::View
-    }
-
-    async fn scan(
-        &self,
-        session: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> Result<Arc<dyn ExecutionPlan>> {
-        let batch = batch(&self.schema, &self.footers(session).await?)?;
-        let schema = Arc::clone(&self.schema);
-        Ok(MemorySourceConfig::try_new_exec(&[vec![batch]], schema, projection.cloned())?)
+impl Gather for Footers {
+    async fn columns(&self, session: &dyn Session) -> Result<Vec<ArrayRef>> {
+        Ok(columns(&self.footers(session).await?))
     }
 }
 
-impl MetadataTable {
+impl Footers {
     async fn footers(&self, session: &dyn Session) -> Result<Vec<FileFooter>> {
         if let Some(table) = self.table.downcast_ref::<PartwiseTable>() {
-            return table.footers(session).await;
+            return Ok(table.footers(session).await?);
         }
         match listing(self.table.as_ref()) {
             Some(files) => footers_of(files.table_paths(), session).await,
-            None => Err(Error::invalid(format!("{} is not made of files", self.name)).into()),
+            None => Err(Error::invalid(format!("{} is not made of files", self.name))),
         }
     }
 }
@@ -98,7 +80,7 @@ async fn footers_of(files: &[ListingTableUrl], session: &dyn Session) -> Result<
     let mut found = Vec::with_capacity(files.len());
     for file in files {
         let store = session.runtime_env().object_store(file)?;
-        let meta = store.head(file.prefix()).await?;
+        let meta = store.head(file.prefix()).await.map_err(DataFusionError::from)?;
         let footer = DFParquetMetadata::new(store.as_ref(), &meta).fetch_metadata().await?;
         found.push(FileFooter { name: format!("/{}", meta.location), footer });
     }
@@ -152,7 +134,7 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(COLUMNS.iter().map(field).collect::<Vec<_>>()))
 }
 
-fn batch(schema: &SchemaRef, files: &[FileFooter]) -> Result<RecordBatch> {
+fn columns(files: &[FileFooter]) -> Vec<ArrayRef> {
     let chunks: Vec<Chunk> = files.iter().flat_map(chunks).collect();
     let array = |(_, fill): &(&str, Fill)| -> ArrayRef {
         match fill {
@@ -160,7 +142,7 @@ fn batch(schema: &SchemaRef, files: &[FileFooter]) -> Result<RecordBatch> {
             Fill::Number(number) => Arc::new(chunks.iter().map(number).collect::<Int64Array>()),
         }
     };
-    Ok(RecordBatch::try_new(Arc::clone(schema), COLUMNS.iter().map(array).collect())?)
+    COLUMNS.iter().map(array).collect()
 }
 
 fn chunks(file: &FileFooter) -> impl Iterator<Item = Chunk<'_>> {

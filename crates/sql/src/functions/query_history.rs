@@ -5,20 +5,16 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use datafusion::arrow::array::{
-    ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray, TimestampMicrosecondArray,
-    UInt64Array,
+    ArrayRef, BooleanArray, Float64Array, StringArray, TimestampMicrosecondArray, UInt64Array,
 };
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef, TimeUnit};
-use datafusion::catalog::memory::MemorySourceConfig;
 use datafusion::catalog::{Session, TableFunctionArgs, TableFunctionImpl, TableProvider};
 use datafusion::common::Result as DFResult;
-use datafusion::datasource::TableType;
-use datafusion::logical_expr::Expr;
-use datafusion::physical_plan::ExecutionPlan;
 use partwise_stream::progress::Steps;
 use partwise_stream::{Progress, StreamContext, StreamQuery};
 
 use super::call;
+use super::gathered::{Gather, Gathered};
 use crate::run::no_query;
 use crate::{Error, Result};
 
@@ -43,36 +39,18 @@ impl TableFunctionImpl for QueryHistory {
             let names: Vec<&str> = queries.iter().map(StreamQuery::name).collect();
             no_query(name, &names)
         })?;
-        Ok(Arc::new(HistoryTable { query, schema: schema() }))
+        Ok(Arc::new(Gathered::new(Batches(query), schema())))
     }
 }
 
 /// The batches of one query, as they are when it is read.
 #[derive(Debug)]
-struct HistoryTable {
-    query: StreamQuery,
-    schema: SchemaRef,
-}
+struct Batches(StreamQuery);
 
 #[async_trait]
-impl TableProvider for HistoryTable {
-    fn schema(&self) -> SchemaRef {
-        Arc::clone(&self.schema)
-    }
-
-    fn table_type(&self) -> TableType {
-        TableType::View
-    }
-
-    async fn scan(
-        &self,
-        _session: &dyn Session,
-        projection: Option<&Vec<usize>>,
-        _filters: &[Expr],
-        _limit: Option<usize>,
-    ) -> DFResult<Arc<dyn ExecutionPlan>> {
-        let (rows, schema) = (rows(&self.schema, &self.query)?, Arc::clone(&self.schema));
-        Ok(MemorySourceConfig::try_new_exec(&[vec![rows]], schema, projection.cloned())?)
+impl Gather for Batches {
+    async fn columns(&self, _session: &dyn Session) -> Result<Vec<ArrayRef>> {
+        Ok(columns(&self.0))
     }
 }
 
@@ -109,7 +87,7 @@ fn schema() -> SchemaRef {
     Arc::new(Schema::new(fields.map(|(name, ty)| Field::new(name, ty, true)).collect::<Vec<_>>()))
 }
 
-fn rows(schema: &SchemaRef, query: &StreamQuery) -> Result<RecordBatch> {
+fn columns(query: &StreamQuery) -> Vec<ArrayRef> {
     let batches = query.history();
     let number = |of: fn(&Progress) -> Option<u64>| -> ArrayRef {
         Arc::new(batches.iter().map(of).collect::<UInt64Array>())
@@ -135,5 +113,5 @@ fn rows(schema: &SchemaRef, query: &StreamQuery) -> Result<RecordBatch> {
         let took = batches.iter().map(|batch| Some(of(&batch.took).as_micros() as f64 / 1_000.0));
         Arc::new(took.collect::<Float64Array>()) as ArrayRef
     }));
-    Ok(RecordBatch::try_new(Arc::clone(schema), columns)?)
+    columns
 }

@@ -1,35 +1,8 @@
 //! A stop between any two steps, then a restart: the answer is the batch answer.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use partwise_stream::{OutputMode, Step, TableSink};
 
-use partwise_stream::{Error, OutputMode, Step, StreamWriter, TableSink};
-
-use crate::kit::{Lab, REPORT, TO_THE_CENT, run};
-
-/// Stops the query once before each step of each batch.
-fn stopping(writer: StreamWriter, had: &Arc<Mutex<HashSet<(u8, u64)>>>) -> StreamWriter {
-    let had = Arc::clone(had);
-    writer.before_each_step(move |step: Step, batch| {
-        let place = Step::ALL.iter().position(|s| *s == step).unwrap() as u8;
-        match had.lock().unwrap().insert((place, batch)) {
-            true => Err(Error::internal(format!("stopped before {step:?} of batch {batch}"))),
-            false => Ok(()),
-        }
-    })
-}
-
-/// Runs until nothing stops it any more; how often it was stopped.
-async fn until_done(mut writer: impl AsyncFnMut() -> StreamWriter) -> usize {
-    let had = Arc::new(Mutex::new(HashSet::new()));
-    for stops in 0..200 {
-        match run(stopping(writer().await, &had)).await {
-            Ok(_) => return stops,
-            Err(error) => assert!(error.to_string().contains("stopped before"), "{error}"),
-        }
-    }
-    panic!("it never ends");
-}
+use crate::kit::{Lab, REPORT, TO_THE_CENT, run, until_done};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_update_stopped_anywhere_ends_as_the_batch_answer() {

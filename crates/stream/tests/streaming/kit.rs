@@ -1,22 +1,14 @@
-//! A lab for a test: a folder, a session, streams over files of invented trips.
+//! Streams over files of invented trips, in the lab that all tests of streams have.
 
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
     ArrayRef, Float64Array, Int32Array, RecordBatch, StringArray, TimestampMicrosecondArray,
 };
-use datafusion::arrow::datatypes::SchemaRef;
-use datafusion::arrow::util::display::{ArrayFormatter, FormatOptions};
-use datafusion::parquet::arrow::ArrowWriter;
-use datafusion::prelude::{ParquetReadOptions, SessionConfig, SessionContext};
-use partwise_commit::Location;
-use partwise_stream::{
-    MemorySource, OutputMode, Result, StreamContext, StreamDefinition, StreamQuery, StreamWriter,
-    Watermark, WriteStream,
-};
-use partwise_table::{OpenOptions, PartwiseTable};
-use tempfile::TempDir;
+use partwise_stream::{StreamDefinition, Watermark};
+use partwise_streamkit::rows_of;
+pub use partwise_streamkit::{forget_last_commit, rows, run, until_done, write_parquet};
 
 /// Trips by hour and zone, with the month that the table is partitioned by.
 pub const REPORT: &str = "SELECT tumble(ts, INTERVAL '1 hour') AS hour, zone, \
@@ -27,22 +19,19 @@ pub const REPORT: &str = "SELECT tumble(ts, INTERVAL '1 hour') AS hour, zone, \
 pub const TO_THE_CENT: &str =
     "SELECT hour, zone, month, trips, CAST(round(revenue * 100) AS BIGINT) AS cents FROM report";
 
-pub struct Lab {
-    folder: TempDir,
-    pub session: SessionContext,
-    pub streams: StreamContext,
+pub struct Lab(partwise_streamkit::Lab);
+
+impl Deref for Lab {
+    type Target = partwise_streamkit::Lab;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
 }
 
 impl Lab {
     pub fn new() -> Self {
-        let session =
-            SessionContext::new_with_config(SessionConfig::new().with_target_partitions(2));
-        let streams = StreamContext::new(&session);
-        Self { folder: tempfile::tempdir().unwrap(), session, streams }
-    }
-
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
+        Self(partwise_streamkit::Lab::new(|_| {}))
     }
 
     /// Files of trips in a folder `landing`, and the stream `trips` over them.
@@ -70,60 +59,18 @@ impl Lab {
         self
     }
 
-    /// A stream over rows in memory, one added batch for each of the query's.
-    pub fn memory(
-        &self,
-        name: &str,
-        schema: SchemaRef,
-        watermark: Option<Watermark>,
-    ) -> MemorySource {
-        let source = MemorySource::new(schema).max_batches_per_trigger(1);
-        self.streams.add_stream(name, Arc::new(source.clone()), watermark).unwrap();
-        source
-    }
-
-    /// A query with a checkpoint in the lab's folder.
-    pub async fn query(&self, sql: &str, name: &str, mode: OutputMode) -> StreamWriter {
-        let frame = self.session.sql(sql).await.unwrap();
-        frame
-            .write_stream()
-            .name(name)
-            .output_mode(mode)
-            .checkpoint(self.path(&format!("ck-{name}")))
-    }
-
-    /// The rows of a query over a table of Partwise, in order.
-    pub async fn table(&self, dir: impl AsRef<Path>, name: &str, sql: &str) -> Vec<String> {
-        let location = Location::local(dir.as_ref());
-        let session = SessionContext::new();
-        let state = session.state();
-        let table = PartwiseTable::open(location, OpenOptions::default(), &state).await.unwrap();
-        session.register_table(name, Arc::new(table.unwrap())).unwrap();
-        rows(session.sql(sql).await.unwrap().collect().await.unwrap())
-    }
-
-    /// The rows of the same query over the files at rest.
+    /// The rows of a query over the files at rest, asked once more as the table `as_name`.
     pub async fn batch(&self, sql: &str, then: &str, as_name: &str) -> Vec<String> {
-        let session = SessionContext::new();
-        StreamContext::new(&session);
-        let landing = self.path("landing").display().to_string();
-        session.register_parquet("trips", &landing, ParquetReadOptions::default()).await.unwrap();
+        let session = self.at_rest().await;
         let report = session.sql(sql).await.unwrap().into_view();
         session.register_table(as_name, report).unwrap();
-        rows(session.sql(then).await.unwrap().collect().await.unwrap())
+        rows_of(&session, then).await
     }
 
     /// The report as the batch query gives it.
     pub async fn expected(&self) -> Vec<String> {
         self.batch(REPORT, TO_THE_CENT, "report").await
     }
-}
-
-/// Runs a query to its end.
-pub async fn run(writer: StreamWriter) -> Result<StreamQuery> {
-    let query = writer.start().await?;
-    query.await_termination().await?;
-    Ok(query)
 }
 
 /// Trips of a file: mostly of a day and a half, in order of time, with some late by days.
@@ -145,43 +92,6 @@ pub fn trips_of(file: usize) -> RecordBatch {
     let tags: ArrayRef = Arc::new((0..ROWS).map(tag).collect::<StringArray>());
     RecordBatch::try_from_iter([("ts", times), ("zone", zones), ("amount", amounts), ("tag", tags)])
         .unwrap()
-}
-
-pub fn write_parquet(path: &Path, rows: &RecordBatch) {
-    let temporary = path.with_file_name("_writing");
-    let file = std::fs::File::create(&temporary).unwrap();
-    let mut writer = ArrowWriter::try_new(file, rows.schema(), None).unwrap();
-    writer.write(rows).unwrap();
-    writer.close().unwrap();
-    std::fs::rename(temporary, path).unwrap();
-}
-
-/// Rows as lines, in order.
-pub fn rows(batches: Vec<RecordBatch>) -> Vec<String> {
-    let options = FormatOptions::default().with_null("NULL");
-    let mut lines = Vec::new();
-    for batch in &batches {
-        let columns: Vec<_> = batch
-            .columns()
-            .iter()
-            .map(|column| ArrayFormatter::try_new(column.as_ref(), &options).unwrap())
-            .collect();
-        for row in 0..batch.num_rows() {
-            let line: Vec<String> = columns.iter().map(|c| c.value(row).to_string()).collect();
-            lines.push(line.join(" | "));
-        }
-    }
-    lines.sort();
-    lines
-}
-
-/// Takes the last commit of a checkpoint away, as if the process had died before writing it.
-pub fn forget_last_commit(checkpoint: &Path) -> u64 {
-    let commits = checkpoint.join("commits");
-    let names = std::fs::read_dir(&commits).unwrap().map(|e| e.unwrap().file_name());
-    let last = names.map(|name| name.to_string_lossy().parse::<u64>().unwrap()).max().unwrap();
-    std::fs::remove_file(commits.join(last.to_string())).unwrap();
-    last
 }
 
 /// A timestamp column and an integer one, from minutes and values.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::support::process::Process;
-use crate::support::python::python;
+use partwise_testkit::python;
 
 const SESSION: &str = include_str!("tools.py");
 

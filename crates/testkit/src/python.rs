@@ -1,9 +1,12 @@
 //! Other systems, through the Python of the test command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The interpreter with the readers installed; none: says what is skipped, and fails with CI=true.
+///
+/// # Panics
+/// None is there under CI=true.
 pub fn python() -> Option<PathBuf> {
     let found = std::env::var_os("PARTWISE_PYTHON").map(PathBuf::from).filter(|p| p.exists());
     if found.is_none() {
@@ -15,8 +18,11 @@ pub fn python() -> Option<PathBuf> {
 }
 
 /// Runs a script with arguments and gives what it printed.
+///
+/// # Panics
+/// It fails, with what it printed.
 #[track_caller]
-pub fn run_python(python: &PathBuf, script: &str, args: &[&str]) -> String {
+pub fn run_python(python: &Path, script: &str, args: &[&str]) -> String {
     let output = Command::new(python)
         .arg("-c")
         .arg(script)

@@ -14,7 +14,13 @@ pub(crate) struct OffsetsEntry {
     pub offsets: Value,
     /// The watermark that the batch runs with, in the event time's own unit.
     pub watermark: Option<i64>,
-    /// Digest of both: the sink knows the batch by it.
+    /// What the watermark stays behind the newest event time, in the same unit.
+    #[serde(default)]
+    pub delay: Option<i64>,
+    /// The tasks that the batch's rows are dealt out to.
+    #[serde(default)]
+    pub tasks: Option<usize>,
+    /// Digest of offsets and watermark: the sink knows the batch by it.
     pub digest: String,
     /// When it was planned, milliseconds since 1970, UTC.
     pub planned_ms: i64,
@@ -24,12 +30,17 @@ pub(crate) struct OffsetsEntry {
 
 impl OffsetsEntry {
     /// The input of a batch that is planned now.
-    pub fn new(offsets: Value, watermark: Option<i64>, runner: &Runner) -> Result<Self> {
+    pub fn new(
+        offsets: Value,
+        (watermark, delay): (Option<i64>, Option<i64>),
+        tasks: usize,
+        runner: &Runner,
+    ) -> Result<Self> {
         let text = serde_json::to_vec(&(&offsets, watermark))
             .map_err(|cause| Error::internal(format!("offsets as JSON: {cause}")))?;
         let digest = Sha256::digest(&text).iter().map(|byte| format!("{byte:02x}")).collect();
         let (planned_ms, runner) = (now_ms(), runner.clone());
-        Ok(Self { offsets, watermark, digest, planned_ms, runner })
+        Ok(Self { offsets, watermark, delay, tasks: Some(tasks), digest, planned_ms, runner })
     }
 }
 

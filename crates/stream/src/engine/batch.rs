@@ -6,11 +6,11 @@ use datafusion::arrow::array::RecordBatch;
 use datafusion::catalog::TableProvider;
 use datafusion::physical_plan::collect;
 
+use super::begun::Begun;
 use super::{Engine, Remembered};
 use crate::Result;
-use crate::checkpoint::OffsetsEntry;
 use crate::definition::OutputMode;
-use crate::plan::{Groups, Input, Meter, PlanTable, Shape, TimeColumn, physical};
+use crate::plan::{Groups, Input, PlanTable, Shape, TimeColumn, physical};
 use crate::sink::{BatchRows, under};
 use crate::source::ReadRequest;
 use crate::state::open_ones;
@@ -25,21 +25,16 @@ pub(super) struct BatchResult {
 }
 
 impl Engine {
-    pub(super) async fn run(
-        &mut self,
-        entry: &OffsetsEntry,
-        replayed: bool,
-        meter: &Arc<Meter>,
-    ) -> Result<BatchResult> {
-        let input = self.input(entry, replayed, meter).await?;
+    pub(super) async fn run(&mut self, begun: &Begun) -> Result<BatchResult> {
+        let input = self.input(begun).await?;
         let input = self.plan.scan.replaced(self.plan.input(), input)?;
-        let rows = physical(&self.state, &input).await?;
+        let rows = physical(&begun.state, &input).await?;
         let (Shape::Groups(groups), Some(_)) = (&self.plan.shape, &self.groups) else {
             return Ok(BatchResult { rows: BatchRows::plan(rows), changed: vec![] });
         };
-        let context = self.state.task_ctx();
+        let context = begun.state.task_ctx();
         let new = groups.aggregation.states_of(rows, &context).await?;
-        let watermark = self.moved(meter);
+        let watermark = self.moved(begun);
         let Some(remembered) = &mut self.groups else {
             return Err(crate::Error::internal("groups without a state"));
         };
@@ -53,18 +48,13 @@ impl Engine {
         };
         let given = given_out(groups, remembered, merged, watermark, self.plan.mode)?;
         let values = groups.aggregation.finish(given, &context).await?;
-        let rows = self.output(values).await?;
+        let rows = self.output(begun, values).await?;
         let rows = BatchRows::here(Arc::clone(&self.query.schema), rows);
         Ok(BatchResult { rows, changed })
     }
 
     /// The rows of a batch as a table in the stream's place.
-    async fn input(
-        &self,
-        entry: &OffsetsEntry,
-        replayed: bool,
-        meter: &Arc<Meter>,
-    ) -> Result<Arc<dyn TableProvider>> {
+    async fn input(&self, begun: &Begun) -> Result<Arc<dyn TableProvider>> {
         let scan = &self.plan.scan;
         let mut projection = scan.projection.clone();
         let columns = projection.len();
@@ -77,24 +67,26 @@ impl Engine {
             });
             TimeColumn {
                 column,
-                watermark: entry.watermark.filter(|_| drops),
+                watermark: begun.entry.watermark.filter(|_| drops),
                 needed: drops && self.plan.mode == OutputMode::Append,
             }
         });
-        let request = ReadRequest { state: &self.state, projection: &projection, replayed };
-        let rows = self.source.read(&entry.offsets, request).await?;
+        let Begun { entry, replayed, state, meter, .. } = begun;
+        let request = ReadRequest { state, projection: &projection, replayed: *replayed };
+        let rows = self.source.read(&entry.offsets, request).await;
+        let rows = rows.inspect_err(|_| meter.fail())?;
         let input = Arc::new(Input::new(rows, time, columns, Arc::clone(meter)));
         let (schema, projection) = (scan.stream.schema_ref(), scan.projection.clone());
         Ok(Arc::new(PlanTable::new(schema, projection, input)))
     }
 
     /// The query's rows from the final values of groups.
-    async fn output(&self, values: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
+    async fn output(&self, begun: &Begun, values: Vec<RecordBatch>) -> Result<Vec<RecordBatch>> {
         let Some(groups) = self.plan.groups().filter(|_| !values.is_empty()) else {
             return Ok(vec![]);
         };
-        let plan = physical(&self.state, &groups.output(values)?).await?;
-        let rows = collect(plan, self.state.task_ctx()).await?;
+        let plan = physical(&begun.state, &groups.output(values)?).await?;
+        let rows = collect(plan, begun.state.task_ctx()).await?;
         under(&self.query.schema, rows)
     }
 }

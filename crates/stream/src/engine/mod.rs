@@ -5,6 +5,7 @@
 //! opens a new one.
 
 mod batch;
+mod begun;
 mod keys;
 mod open;
 mod run;
@@ -20,12 +21,14 @@ use std::time::Instant;
 use datafusion::arrow::array::RecordBatch;
 use datafusion::execution::context::SessionState;
 
+use begun::Begun;
+
 use crate::Result;
 use crate::checkpoint::{Checkpoint, CommitEntry, Delivered, OffsetsEntry, Runner, blocking};
 use crate::definition::OutputMode;
-use crate::plan::{Meter, StreamPlan};
+use crate::plan::StreamPlan;
 use crate::progress::{Progress, Steps};
-use crate::sink::{BatchRows, Sink, SinkBatch, SinkQuery, Written};
+use crate::sink::{BatchRows, Sink, SinkQuery, Written};
 use crate::source::Source;
 use crate::state::{State, StateFiles};
 
@@ -105,23 +108,23 @@ impl Engine {
     /// Runs the next batch; none where nothing is new.
     pub async fn step(&mut self) -> Result<Option<Progress>> {
         let started = Instant::now();
-        let Some((batch, entry, replayed)) = self.begin().await? else { return Ok(None) };
+        let Some(begun) = self.begin().await? else { return Ok(None) };
+        let batch = begun.batch;
         let mut took = Steps { offsets: started.elapsed(), ..Steps::default() };
 
         self.reached(Step::Run, batch)?;
         let running = Instant::now();
-        let meter = Arc::new(Meter::default());
-        let result = self.run(&entry, replayed, &meter).await;
-        let result = self.or_withdrawn(batch, replayed, result).await?;
+        let result = self.run(&begun).await;
+        let result = self.or_withdrawn(&begun, result).await?;
         took.run = running.elapsed();
 
         self.reached(Step::Sink, batch)?;
         let delivering = Instant::now();
-        let written = self.deliver(batch, &entry, replayed, result.rows).await;
-        let written = self.or_withdrawn(batch, replayed, written).await?;
+        let written = self.deliver(&begun, result.rows).await;
+        let written = self.or_withdrawn(&begun, written).await?;
         took.sink = delivering.elapsed();
         // Where rows flow into the sink, the event times are known now.
-        let watermark = self.moved(&meter);
+        let watermark = self.moved(&begun);
 
         self.reached(Step::State, batch)?;
         let storing = Instant::now();
@@ -130,23 +133,10 @@ impl Engine {
 
         self.reached(Step::Commit, batch)?;
         let committing = Instant::now();
-        self.commit(batch, &entry, watermark).await?;
+        self.commit(&begun, watermark).await?;
         took.commit = committing.elapsed();
         self.reached(Step::Next, batch)?;
-        Ok(Some(self.progress(batch, &entry, replayed, &meter, written, took)))
-    }
-
-    /// A batch that can't be run as it is, such as one with a damaged file, is planned anew when the
-    /// query is started again, on what is there then: its sink has nothing of it. One that began
-    /// before a restart isn't: there nobody knows.
-    async fn or_withdrawn<T>(&self, batch: u64, replayed: bool, done: Result<T>) -> Result<T> {
-        use crate::ErrorKind::{Corrupt, Invalid, Unsupported};
-        let Err(error) = done else { return done };
-        if !replayed && matches!(error.kind(), Invalid | Corrupt | Unsupported) {
-            let checkpoint = Arc::clone(&self.checkpoint);
-            blocking(move || checkpoint.withdraw(batch)).await?;
-        }
-        Err(error)
+        Ok(Some(self.progress(&begun, written, took)))
     }
 
     fn reached(&self, step: Step, batch: u64) -> Result<()> {
@@ -154,35 +144,29 @@ impl Engine {
     }
 
     /// The batch to run: one that began before, or a new one, its offsets written.
-    async fn begin(&mut self) -> Result<Option<(u64, OffsetsEntry, bool)>> {
+    async fn begin(&mut self) -> Result<Option<Begun>> {
         if let Some((batch, entry)) = self.pending.pop_front() {
-            return Ok(Some((batch, entry, true)));
+            return Ok(Some(Begun::new(batch, entry, true, &self.state)));
         }
         let Some(offsets) = self.source.next().await? else { return Ok(None) };
         let batch = self.next;
         self.reached(Step::Offsets, batch)?;
-        let entry = OffsetsEntry::new(offsets, self.watermark, &self.runner)?;
+        let delay = self.plan.scan.stream.event_time().map(|time| time.delay);
+        let tasks = self.state.config().target_partitions();
+        let entry = OffsetsEntry::new(offsets, (self.watermark, delay), tasks, &self.runner)?;
         let (checkpoint, written) = (Arc::clone(&self.checkpoint), entry.clone());
         blocking(move || checkpoint.begin(batch, &written)).await?;
-        Ok(Some((batch, entry, false)))
+        Ok(Some(Begun::new(batch, entry, false, &self.state)))
     }
 
     /// Gives the rows to the sink, unless there are none that would change anything.
-    async fn deliver(
-        &mut self,
-        batch: u64,
-        entry: &OffsetsEntry,
-        replayed: bool,
-        rows: BatchRows,
-    ) -> Result<Written> {
+    async fn deliver(&mut self, begun: &Begun, rows: BatchRows) -> Result<Written> {
         if rows.is_empty() && self.plan.mode != OutputMode::Complete {
             return Ok(Written::Rows(0));
         }
-        let digest = entry.digest.clone();
-        let (query, state) = (Arc::clone(&self.query), self.state.clone());
-        let given = SinkBatch { query, batch, digest: digest.clone(), replayed, rows, state };
-        let written = self.sink.write(given).await?;
-        self.delivered = Some(Delivered { batch, digest });
+        let written = self.sink.write(self.for_sink(begun, rows)).await?;
+        let digest = begun.entry.digest.clone();
+        self.delivered = Some(Delivered { batch: begun.batch, digest });
         Ok(written)
     }
 
@@ -198,12 +182,8 @@ impl Engine {
         .await
     }
 
-    async fn commit(
-        &mut self,
-        batch: u64,
-        entry: &OffsetsEntry,
-        watermark: Option<i64>,
-    ) -> Result<()> {
+    async fn commit(&mut self, begun: &Begun, watermark: Option<i64>) -> Result<()> {
+        let batch = begun.batch;
         let done = CommitEntry::new(watermark, self.delivered.clone(), &self.runner);
         let checkpoint = Arc::clone(&self.checkpoint);
         let files = self.groups.as_ref().map(|groups| groups.files.clone());
@@ -215,32 +195,27 @@ impl Engine {
         })
         .await?;
         (self.watermark, self.next) = (watermark, batch + 1);
-        self.source.committed(&entry.offsets).await
+        self.source.committed(&begun.entry.offsets).await
     }
 
-    /// The watermark behind what a batch has seen; it never goes back.
-    fn moved(&self, meter: &Meter) -> Option<i64> {
+    /// The watermark behind what a batch has seen; it never goes back. The delay is that of the time
+    /// when the batch began: a repeated one closes the same windows.
+    fn moved(&self, begun: &Begun) -> Option<i64> {
         let time = self.plan.scan.stream.event_time()?;
-        let seen = meter.newest().map(|newest| newest.saturating_sub(time.delay));
+        let delay = begun.entry.delay.unwrap_or(time.delay);
+        let seen = begun.meter.newest().map(|newest| newest.saturating_sub(delay));
         self.watermark.max(seen)
     }
 
-    fn progress(
-        &self,
-        batch: u64,
-        entry: &OffsetsEntry,
-        replayed: bool,
-        meter: &Meter,
-        written: Written,
-        took: Steps,
-    ) -> Progress {
+    fn progress(&self, begun: &Begun, written: Written, took: Steps) -> Progress {
+        let Begun { batch, entry, replayed, meter, .. } = begun;
         let time = self.plan.scan.stream.event_time();
         let state = self.groups.as_ref().map(|groups| &groups.state);
         Progress {
             query: self.query.name.clone(),
             query_id: self.query.id.clone(),
-            batch,
-            replayed,
+            batch: *batch,
+            replayed: *replayed,
             planned_ms: entry.planned_ms,
             input_rows: meter.rows(),
             late_rows: meter.late(),

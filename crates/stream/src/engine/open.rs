@@ -92,10 +92,12 @@ fn check_filters(plan: &StreamPlan, sink: &dyn Sink) -> Result<()> {
     ))
 }
 
-/// Rows that are dealt out to tasks as they come would come in another order when a batch is
-/// repeated, and floating-point sums with them.
+/// Rows that are dealt out to tasks as they come, or by their hash for a join, would come in another
+/// order when a batch is repeated, and floating-point sums with them.
 fn in_order(mut state: SessionState) -> SessionState {
-    state.config_mut().options_mut().optimizer.enable_round_robin_repartition = false;
+    let optimizer = &mut state.config_mut().options_mut().optimizer;
+    optimizer.enable_round_robin_repartition = false;
+    optimizer.repartition_joins = false;
     state
 }
 
@@ -132,14 +134,14 @@ fn fingerprint(plan: &StreamPlan, keys: &Keys, sink: &dyn Sink) -> Fingerprint {
     let read = plan.scan.projection.iter().map(|at| column(schema.field(*at))).collect();
     let groups = plan.groups();
     Fingerprint {
-        source: format!("{} from {}", stream.name(), stream.source().describe()),
+        source: format!("{} from {}", stream.name(), stream.source().identity()),
         input: read,
         watermark: stream.watermark().map(|watermark| watermark.column.clone()),
         groups: groups.map(|groups| groups.group_text.clone()).unwrap_or_default(),
         aggregates: groups.map(|groups| groups.aggregate_text.clone()).unwrap_or_default(),
         columns: columns(&plan.schema),
         mode: plan.mode.name().to_owned(),
-        sink: sink.describe(),
+        sink: sink.identity(),
         keys: keys.keys.clone(),
         plan: plan.text.clone(),
     }

@@ -177,7 +177,10 @@ impl ExecutionPlan for Input {
     ) -> DFResult<SendableRecordBatchStream> {
         let filter = self.filter();
         let rows = self.rows.execute(partition, context)?;
-        let rows = rows.map(move |rows| Ok(filter.apply(rows?)?));
+        let rows = rows.map(move |rows| {
+            let rows = rows.inspect_err(|_| filter.meter.fail())?;
+            Ok(filter.apply(rows)?)
+        });
         Ok(Box::pin(RecordBatchStreamAdapter::new(Arc::clone(&self.schema), rows)))
     }
 }

@@ -1,6 +1,6 @@
 //! What is counted of a batch's rows while they are read.
 
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 
 /// Counts of the rows of a batch; tasks share it.
 #[derive(Debug)]
@@ -9,11 +9,18 @@ pub(crate) struct Meter {
     late: AtomicU64,
     /// `i64::MIN` as long as there is none.
     newest: AtomicI64,
+    /// Reading has failed.
+    failed: AtomicBool,
 }
 
 impl Default for Meter {
     fn default() -> Self {
-        Self { rows: AtomicU64::new(0), late: AtomicU64::new(0), newest: AtomicI64::new(i64::MIN) }
+        Self {
+            rows: AtomicU64::new(0),
+            late: AtomicU64::new(0),
+            newest: AtomicI64::new(i64::MIN),
+            failed: AtomicBool::new(false),
+        }
     }
 }
 
@@ -31,6 +38,16 @@ impl Meter {
         self.rows.store(0, Ordering::Relaxed);
         self.late.store(0, Ordering::Relaxed);
         self.newest.store(i64::MIN, Ordering::Relaxed);
+    }
+
+    /// Says that the input can't be read.
+    pub fn fail(&self) {
+        self.failed.store(true, Ordering::Release);
+    }
+
+    /// Whether it was the input that couldn't be read.
+    pub fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
     }
 
     /// Rows read.

@@ -65,6 +65,7 @@ impl Sink for ConsoleSink {
     async fn write(&self, batch: SinkBatch) -> Result<Written> {
         let rows = batch.rows.collect(&batch.state).await?;
         let table = pretty_format_batches(&rows)?;
+        batch.gives_out();
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         let shown = writeln!(out, "{} batch {}\n{table}", batch.query.name, batch.batch);
         shown.map_err(|cause| Error::invalid(format!("the rows can't be shown: {cause}")))?;

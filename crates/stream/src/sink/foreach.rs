@@ -41,7 +41,6 @@ type Call =
 #[derive(Clone)]
 pub struct ForeachBatch {
     call: Arc<Call>,
-    name: String,
 }
 
 impl ForeachBatch {
@@ -54,13 +53,13 @@ impl ForeachBatch {
         let call = move |rows, id| -> Pin<Box<dyn Future<Output = Result<()>> + Send>> {
             Box::pin(call(rows, id))
         };
-        Self { call: Arc::new(call), name: "foreach_batch".to_owned() }
+        Self { call: Arc::new(call) }
     }
 }
 
 impl fmt::Debug for ForeachBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ForeachBatch({})", self.name)
+        f.write_str("ForeachBatch")
     }
 }
 
@@ -71,7 +70,7 @@ impl Sink for ForeachBatch {
     }
 
     fn describe(&self) -> String {
-        self.name.clone()
+        "foreach_batch".to_owned()
     }
 
     async fn open(&self, _query: &SinkQuery) -> Result<()> {
@@ -80,6 +79,7 @@ impl Sink for ForeachBatch {
 
     async fn write(&self, batch: SinkBatch) -> Result<Written> {
         let rows = batch.rows.collect(&batch.state).await?;
+        batch.gives_out();
         let written = count(&rows);
         let table = MemTable::try_new(Arc::clone(batch.rows.schema()), vec![rows])?;
         let plan = LogicalPlanBuilder::scan("batch", provider_as_source(Arc::new(table)), None)?;

@@ -3,13 +3,14 @@
 //! ```text
 //! SinkFactory  INTO kind target KEYS (..) OPTIONS (..)
 //!      |
-//! Sink         describe (part of the fingerprint) -> open (is it this query's?) -> write, per batch
+//! Sink         identity (part of the fingerprint) -> open (is it this query's?) -> write, per batch
 //! ```
 //! A batch may be written more than once: after a crash it is run again, with the same id, the same
 //! digest and the same rows. A sink makes that harmless in its own way: a commit that carries the
 //! token (query id, batch, digest), a transaction that checks the batch number, an upsert.
 
 mod console;
+pub mod delivery;
 mod foreach;
 mod memory;
 mod once;
@@ -26,6 +27,7 @@ pub use table::{TableFactory, TableSink};
 
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -93,12 +95,25 @@ pub struct SinkBatch {
     /// The digest of its offsets: the same batch with another digest has other input, and must be
     /// an error.
     pub digest: String,
+    /// The last batch before it that the sink was given, and its digest.
+    pub previous: Option<(u64, String)>,
     /// It began before a restart, so that the sink may have it.
     pub replayed: bool,
     /// Its rows.
     pub rows: BatchRows,
     /// The query's session.
     pub state: SessionState,
+    /// See [`gives_out`](Self::gives_out).
+    pub(crate) given_out: Arc<AtomicBool>,
+}
+
+impl SinkBatch {
+    /// Says that from here on something of the batch may be out that a failure doesn't take back: a
+    /// message sent, a function called. Such a batch keeps its number and its rows, whatever becomes
+    /// of it; one that left no trace is planned anew after an error.
+    pub fn gives_out(&self) {
+        self.given_out.store(true, Ordering::Release);
+    }
 }
 
 /// What a write did.
@@ -113,8 +128,14 @@ pub enum Written {
 /// Where rows go, batch by batch.
 #[async_trait]
 pub trait Sink: Debug + Send + Sync {
-    /// What it is and where, in words: a checkpoint is tied to it.
+    /// What it is and where, in words.
     fn describe(&self) -> String;
+
+    /// What a checkpoint is tied to: the same without what may change while the rows stay, such as
+    /// the address of a server.
+    fn identity(&self) -> String {
+        self.describe()
+    }
 
     /// The keys it was given; empty: the group columns.
     fn keys(&self) -> &[String] {
@@ -139,9 +160,19 @@ pub trait Sink: Debug + Send + Sync {
     /// name with another id (the checkpoint is lost), or lacks what was delivered.
     async fn open(&self, query: &SinkQuery) -> Result<()>;
 
-    /// Writes a batch, all or nothing.
+    /// Writes a batch, all or nothing; a sink that can't do that says when it begins, with
+    /// [`SinkBatch::gives_out`].
     ///
     /// # Errors
-    /// Nothing has changed then; the query stops, and the batch is written again when it goes on.
+    /// The query stops, and the batch is written again when it goes on.
     async fn write(&self, batch: SinkBatch) -> Result<Written>;
+
+    /// Whether it is sure that nothing of a batch, which began before a restart, is in it: a batch
+    /// whose input can't be read any more is planned anew then.
+    ///
+    /// # Errors
+    /// A target that can't be reached.
+    async fn lacks(&self, _batch: &SinkBatch) -> Result<bool> {
+        Ok(false)
+    }
 }

@@ -47,9 +47,14 @@ pub trait SourceFactory: Debug + Send + Sync {
 /// Where a stream's rows come from; queries read it each for itself.
 #[async_trait]
 pub trait StreamSource: Debug + Send + Sync {
-    /// What it is and where, in words: a checkpoint is tied to it. Without what may change between
-    /// two runs, such as limits.
+    /// What it is and where, in words.
     fn describe(&self) -> String;
+
+    /// What a checkpoint is tied to: the same without what may change while the rows stay, such as
+    /// limits and the addresses of servers.
+    fn identity(&self) -> String {
+        self.describe()
+    }
 
     /// The columns.
     fn schema(&self) -> SchemaRef;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use partwise_commit::{JobState, Table, Token};
 
 use crate::definition::OutputMode;
+use crate::sink::delivery::{Place, Verdict, fits, verdict};
 use crate::sink::{SinkBatch, SinkQuery};
 use crate::{Error, ErrorKind, Result};
 
@@ -16,30 +17,42 @@ pub(super) fn token(batch: &SinkBatch) -> Token {
 /// Whether the table has a batch already.
 ///
 /// # Errors
-/// `Refused` where it has the batch with other input.
+/// `Refused` where it has the batch with other input, or lacks the one before it.
 pub(super) async fn has(table: &Table, batch: &SinkBatch) -> Result<bool> {
+    let held = jobs(table).await?.get(&batch.query.full_name()).and_then(last);
+    let (previous, this) = (batch.previous.clone(), (batch.batch, batch.digest.clone()));
+    match verdict(held, previous, this) {
+        Ok(Verdict::Write) => Ok(false),
+        Ok(Verdict::Already) => Ok(true),
+        Ok(Verdict::Older) => remembers(table, batch).await,
+        Err(misfit) => Err(refusal(table, &batch.query, |place| place.misfit(misfit))),
+    }
+}
+
+/// Whether the log has a batch that isn't the query's last.
+async fn remembers(table: &Table, batch: &SinkBatch) -> Result<bool> {
     match table.applied(&token(batch)).await {
         Ok(applied) => Ok(applied.is_some()),
-        Err(error) if error.kind() == ErrorKind::Refused => Err(other_input(table, batch, error)),
+        Err(error) if error.kind() == ErrorKind::Refused => {
+            let other = |place: Place<'_>| place.other_input(batch.batch);
+            Err(refusal(table, &batch.query, other).with_source(error))
+        }
         Err(error) => Err(error.into()),
     }
 }
 
-/// A batch that the log has with another digest, or can't tell of.
-pub(super) fn other_input(
-    table: &Table,
-    batch: &SinkBatch,
-    error: partwise_commit::Error,
-) -> Error {
-    Error::refused(format!(
-        "batch {} of {} is in {} already with other input, or is older than what its log holds: the \
-         checkpoint is not the one that the table was written from. Restore the checkpoint, or bring \
-         the table back with RESTORE and start the query anew with a new CHECKPOINT",
-        batch.batch,
-        batch.query.name,
-        table.location().display()
-    ))
-    .with_source(error)
+/// A refusal, with the table's ways on.
+fn refusal(table: &Table, query: &SinkQuery, of: impl FnOnce(Place<'_>) -> Error) -> Error {
+    of(Place {
+        name: &table.location().display(),
+        query: &query.name,
+        empty: &"DROP TABLE .. PURGE",
+        restore: &"bring the table back to how it was (RESTORE)",
+    })
+}
+
+fn last(job: &JobState) -> Option<(u64, String)> {
+    Some((job.run, job.steps.get(&0)?.digest.clone()))
 }
 
 /// Checks that what the table holds of streams is of this query.
@@ -53,7 +66,8 @@ pub(super) async fn check(table: &Table, query: &SinkQuery) -> Result<()> {
     for (job, last) in &jobs {
         let Some((name, id)) = SinkQuery::split(job) else { continue };
         if name == query.name && id != query.id {
-            return Err(lost_checkpoint(&place, query, last.run));
+            let lost = |place: Place<'_>| place.lost_checkpoint(Some(last.run));
+            return Err(refusal(table, query, lost));
         }
         if name != query.name && query.mode == OutputMode::Complete {
             return Err(Error::refused(format!(
@@ -62,17 +76,9 @@ pub(super) async fn check(table: &Table, query: &SinkQuery) -> Result<()> {
             )));
         }
     }
-    let Some((batch, digest)) = &query.delivered else { return Ok(()) };
-    let held = jobs.get(&query.full_name());
-    let digests = |held: &JobState| held.steps.get(&0).map(|step| step.digest.clone());
-    let has = held.is_some_and(|held| match held.run == *batch {
-        true => digests(held).as_ref() == Some(digest),
-        false => held.run > *batch,
-    });
-    match has {
-        true => Ok(()),
-        false => Err(rebuilt(&place, query, *batch)),
-    }
+    let held = jobs.get(&query.full_name()).and_then(self::last);
+    fits(held, query.delivered.clone())
+        .map_err(|misfit| refusal(table, query, |place| place.misfit(misfit)))
 }
 
 /// The last run of each job, as of now.
@@ -90,24 +96,4 @@ async fn jobs(table: &Table) -> Result<BTreeMap<String, JobState>> {
         job.steps.insert(token.step, step);
     }
     Ok(jobs)
-}
-
-fn lost_checkpoint(place: &str, query: &SinkQuery, last: u64) -> Error {
-    Error::refused(format!(
-        "{place} holds batches 0 to {last} of a query {} with another checkpoint than this one: \
-         going on would write its rows a second time. Ways on: start with the checkpoint that \
-         wrote them; or, to do it all again, DROP TABLE .. PURGE first; or, to add what this one \
-         reads, start it under another name",
-        query.name
-    ))
-}
-
-fn rebuilt(place: &str, query: &SinkQuery, batch: u64) -> Error {
-    Error::refused(format!(
-        "{place} lacks batch {batch} of {}, which its checkpoint says was delivered: the table was \
-         rebuilt, brought back or emptied since. Ways on: bring the table back to how it was \
-         (RESTORE); or start the query anew with a new CHECKPOINT, and it writes all rows again; or \
-         write to another table",
-        query.name
-    ))
 }

@@ -178,7 +178,7 @@ impl Sink for TableSink {
     }
 
     async fn write(&self, batch: SinkBatch) -> Result<Written> {
-        if batch.replayed && claims::has(&self.table(), &batch).await? {
+        if claims::has(&self.table(), &batch).await? {
             return Ok(Written::Already);
         }
         let mut tries = 0;
@@ -190,6 +190,10 @@ impl Sink for TableSink {
                 done => return done,
             }
         }
+    }
+
+    async fn lacks(&self, batch: &SinkBatch) -> Result<bool> {
+        Ok(!claims::has(&self.table(), batch).await?)
     }
 }
 

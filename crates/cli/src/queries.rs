@@ -130,8 +130,10 @@ async fn wait(
     interrupts: &Interrupts,
     console: &mut Console,
 ) -> Result<()> {
-    if let Some(failure) = context.take_query_failures().into_iter().next() {
-        return Err(failure.into());
+    let mut failures = context.take_query_failures().into_iter();
+    if let Some(first) = failures.next() {
+        failures.for_each(|other| console.complain(&format!("error: {other}")));
+        return Err(first.into());
     }
     let queries = running(context);
     if queries.is_empty() {

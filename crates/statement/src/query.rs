@@ -136,7 +136,14 @@ fn parse_trigger(p: &mut Parser<'_>) -> Result<QueryTrigger, ParserError> {
     }
     if is_word(p, "EVERY") {
         p.next_token();
-        return Ok(QueryTrigger::Every(interval::parse(p)?));
+        let every = interval::parse(p)?;
+        return match every.is_zero() {
+            true => p.expected_ref(
+                "a length of time above zero after EVERY; AVAILABLE NOW takes what is there",
+                p.peek_token_ref(),
+            ),
+            false => Ok(QueryTrigger::Every(every)),
+        };
     }
     p.expected_ref("EVERY '5 seconds', AVAILABLE NOW or ONCE after TRIGGER", p.peek_token_ref())
 }

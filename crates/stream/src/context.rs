@@ -128,12 +128,7 @@ impl StreamContext {
     pub async fn create_stream(&self, definition: &StreamDefinition) -> Result<()> {
         let factory = self.locked().sources.get(&definition.kind.to_ascii_uppercase()).cloned();
         let factory = factory.ok_or_else(|| {
-            let kinds: Vec<String> = self.locked().sources.keys().cloned().collect();
-            Error::invalid(format!(
-                "FROM {}: there is no such source; there are {}",
-                definition.kind,
-                kinds.join(", ")
-            ))
+            unknown_kind(&format!("FROM {}", definition.kind), "source", &self.locked().sources)
         })?;
         let source = factory.source(&self.session.state(), definition).await?;
         self.add_stream(&definition.name, source, definition.watermark.clone())
@@ -195,12 +190,7 @@ impl StreamContext {
         }
         let factory = self.locked().sinks.get(&definition.sink.kind.to_ascii_uppercase()).cloned();
         let factory = factory.ok_or_else(|| {
-            let kinds: Vec<String> = self.locked().sinks.keys().cloned().collect();
-            Error::invalid(format!(
-                "INTO {}: there is no such sink; there are {}",
-                definition.sink.kind,
-                kinds.join(", ")
-            ))
+            unknown_kind(&format!("INTO {}", definition.sink.kind), "sink", &self.locked().sinks)
         })?;
         let runtime = self.locked().runtime.clone();
         let Some(runtime) = runtime else { return self.open(definition, rows, factory).await };
@@ -224,6 +214,9 @@ impl StreamContext {
         factory: Arc<dyn SinkFactory>,
     ) -> Result<StreamQuery> {
         let sink = factory.sink(&self.session, &definition.sink).await?;
+        let target = definition.sink.target.as_deref();
+        // Asked before the query runs: a name that can't be would leave it running unseen.
+        let is_new = target.map(|name| self.session.table_exist(name)).transpose()? == Some(false);
         let query = rows
             .write_stream()
             .name(&definition.name)
@@ -233,12 +226,10 @@ impl StreamContext {
             .shared_sink(Arc::clone(&sink))
             .start()
             .await?;
-        if let (Some(table), Some(name)) = (sink.table(), &definition.sink.target)
-            && !self.session.table_exist(name.as_str())?
-        {
-            self.session.register_table(name.as_str(), table)?;
-        }
         self.locked().queries.insert(definition.name.clone(), query.clone());
+        if let (Some(table), Some(name), true) = (sink.table(), target, is_new) {
+            self.session.register_table(name, table)?;
+        }
         Ok(query)
     }
 
@@ -255,6 +246,12 @@ impl StreamContext {
     fn locked(&self) -> MutexGuard<'_, Shared> {
         locked(&self.shared)
     }
+}
+
+fn unknown_kind<F>(clause: &str, what: &str, known: &BTreeMap<String, F>) -> Error {
+    let kinds: Vec<&str> = known.keys().map(String::as_str).collect();
+    let kinds = kinds.join(", ");
+    Error::invalid(format!("{clause}: there is no such {what}; there are {kinds}"))
 }
 
 /// Maps that a panic leaves whole.

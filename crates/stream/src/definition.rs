@@ -121,6 +121,44 @@ pub struct SinkDefinition {
     pub options: BTreeMap<String, String>,
 }
 
+/// A part of a [`SinkDefinition`] that not every sink has a use for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clause {
+    /// A table or a name behind the kind.
+    Target,
+    /// `PARTITIONED BY (..)`.
+    PartitionedBy,
+    /// `KEYS (..)`.
+    Keys,
+    /// `OPTIONS (..)`, and `LOCATION`, which is one of them.
+    Options,
+}
+
+impl SinkDefinition {
+    /// Refuses clauses that the sink would pass over in silence.
+    ///
+    /// # Errors
+    /// The first of them that is there.
+    pub fn refuse(&self, clauses: &[Clause]) -> Result<()> {
+        let given = |clause: &&Clause| match clause {
+            Clause::Target => self.target.is_some(),
+            Clause::PartitionedBy => !self.partitioned_by.is_empty(),
+            Clause::Keys => !self.keys.is_empty(),
+            Clause::Options => !self.options.is_empty(),
+        };
+        let Some(clause) = clauses.iter().find(given) else { return Ok(()) };
+        let option = self.options.keys().next().map_or("", String::as_str);
+        Err(Error::invalid(match clause {
+            Clause::Target => format!("INTO {} takes no name: leave it out", self.kind),
+            Clause::PartitionedBy => format!("INTO {} has no partitions", self.kind),
+            Clause::Keys => format!("INTO {} replaces no rows: leave KEYS out", self.kind),
+            Clause::Options => {
+                format!("INTO {} has no option '{option}', nor any other", self.kind)
+            }
+        }))
+    }
+}
+
 /// Options by name alone: passwords are among the values.
 impl fmt::Debug for SinkDefinition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -71,7 +71,7 @@ pub mod window;
 pub use checkpoint::drop_checkpoint;
 pub use context::StreamContext;
 pub use definition::{
-    OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
+    Clause, OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
 };
 pub use engine::{Step, StepHook};
 pub use partwise_table::error::{Error, ErrorKind, Result};

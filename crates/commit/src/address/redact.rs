@@ -7,10 +7,10 @@ const HIDDEN: &str = "***";
 const SECRET_NAMES: [&str; 12] = [
     "secret",
     "password",
+    "passphrase",
     "token",
     "account_key",
     "access_key",
-    "sas",
     "credential",
     "service_account",
     "encryption_key",
@@ -34,7 +34,8 @@ pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('.', "_");
     let plain = PLAIN_NAMES.iter().any(|plain| name.ends_with(plain));
     let sse = name.contains("customer_key");
-    !plain && (sse || SECRET_NAMES.iter().any(|secret| name.contains(secret)))
+    let sas = name.split('_').any(|part| part == "sas");
+    !plain && (sse || sas || SECRET_NAMES.iter().any(|secret| name.contains(secret)))
 }
 
 /// A text with each of these secrets hidden.
@@ -65,6 +66,8 @@ mod tests {
             "postgres.password",
             "ssl.key.pem",
             "sasl.oauthbearer.config",
+            "azure.sas",
+            "key.passphrase",
         ] {
             assert!(is_secret(name), "{name}");
         }
@@ -75,6 +78,8 @@ mod tests {
             "AWS_WEB_IDENTITY_TOKEN_FILE",
             "gcp.service_account_path",
             "compression",
+            "kafka.sasl.username",
+            "kafka.sasl.mechanisms",
         ] {
             assert!(!is_secret(name), "{name}");
         }

@@ -46,7 +46,7 @@ pub(crate) struct Fingerprint {
     pub sink: String,
     /// The columns that tell rows apart.
     pub keys: Vec<String>,
-    /// The plan as text: compared where the same engine wrote it.
+    /// The plan as it was asked: compared where the same engine wrote it.
     pub plan: String,
 }
 
@@ -63,14 +63,20 @@ impl Identity {
         }
     }
 
-    /// Whether it is a query of that name, of a format that is known.
-    pub fn is_of(&self, name: &str) -> bool {
-        self.name == name && self.format == FORMAT
+    /// Whether it is of a format that is known.
+    pub fn is_known(&self) -> bool {
+        self.format == FORMAT
     }
 
-    /// The same query, corrected before its first batch.
-    pub fn with(self, fingerprint: Fingerprint) -> Self {
-        Self { fingerprint, engine: ENGINE.to_owned(), ..self }
+    /// Whether this version of the engine wrote it.
+    pub fn is_current(&self) -> bool {
+        self.engine == ENGINE
+    }
+
+    /// The same as this version of the engine writes it, of a query that may be corrected before its
+    /// first batch.
+    pub fn with(self, name: &str, fingerprint: Fingerprint) -> Self {
+        Self { name: name.to_owned(), fingerprint, engine: ENGINE.to_owned(), ..self }
     }
 
     /// Checks that the checkpoint is this query's.
@@ -93,7 +99,7 @@ impl Identity {
                 self.name
             )));
         }
-        match self.fingerprint.difference(now, self.engine == ENGINE) {
+        match self.fingerprint.difference(now, self.is_current()) {
             None => Ok(()),
             Some(difference) => Err(Error::refused(format!(
                 "the query {name} has changed since its checkpoint {dir} was made: {difference}. \

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use crate::{Error, ErrorKind, Result};
@@ -57,8 +58,10 @@ impl Held {
         let options =
             OpenOptions::new().read(true).write(true).create(true).truncate(false).clone();
         let mut file = options.open(path).map_err(|cause| Error::io("open", path, cause))?;
-        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-            return Err(busy(&mut file, path));
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(Errno::WOULDBLOCK) => return Err(busy(&mut file, path)),
+            Err(cause) => return Err(Error::io("lock", path, cause.into())),
         }
         let runner = serde_json::to_vec(&Runner::this()).unwrap_or_default();
         let written = file.set_len(0).and_then(|()| file.rewind());

@@ -76,16 +76,19 @@ impl Checkpoint {
         let path = dir.join("query.json");
         let identity = match read::<Identity>(&path)? {
             // Nothing has been read for it yet: a query that failed to start is corrected.
-            Some(found) if is_unused(dir)? && found.is_of(name) => {
-                let identity = found.with(fingerprint.clone());
-                replace(&path, &json(&identity)?)?;
-                identity
+            Some(found) if found.is_known() && is_unused(dir)? => {
+                found.with(name, fingerprint.clone())
             }
-            Some(found) => found,
+            Some(found) => {
+                found.check(dir, name, fingerprint)?;
+                match found.is_current() {
+                    true => return Ok(Self::held(dir, found, held)),
+                    // From now on it is compared with what this version makes of the query.
+                    false => found.with(name, fingerprint.clone()),
+                }
+            }
             None if numbers(&dir.join("offsets"), "")?.is_empty() => {
-                let identity = Identity::new(name, fingerprint.clone());
-                create_once(&path, &json(&identity)?)?;
-                identity
+                Identity::new(name, fingerprint.clone())
             }
             None => {
                 return Err(Error::corrupt(format!(
@@ -95,8 +98,12 @@ impl Checkpoint {
                 )));
             }
         };
-        identity.check(dir, name, fingerprint)?;
-        Ok(Self { dir: dir.to_path_buf(), id: identity.id, _held: held })
+        replace(&path, &json(&identity)?)?;
+        Ok(Self::held(dir, identity, held))
+    }
+
+    fn held(dir: &Path, identity: Identity, held: Held) -> Self {
+        Self { dir: dir.to_path_buf(), id: identity.id, _held: held }
     }
 
     /// The query's id.

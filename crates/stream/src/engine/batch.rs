@@ -10,7 +10,7 @@ use super::begun::Begun;
 use super::{Engine, Remembered};
 use crate::Result;
 use crate::definition::OutputMode;
-use crate::plan::{Groups, Input, PlanTable, Shape, TimeColumn, physical};
+use crate::plan::{Groups, Input, PlanTable, Shape, TimeColumn, at_time, physical};
 use crate::sink::{BatchRows, under};
 use crate::source::ReadRequest;
 use crate::state::open_ones;
@@ -27,7 +27,10 @@ pub(super) struct BatchResult {
 impl Engine {
     pub(super) async fn run(&mut self, begun: &Begun) -> Result<BatchResult> {
         let input = self.input(begun).await?;
-        let input = self.plan.scan.replaced(self.plan.input(), input)?;
+        let mut input = self.plan.scan.replaced(self.plan.input(), input)?;
+        if self.plan.asks_clock {
+            input = at_time(input, &begun.state, begun.entry.planned_ms)?;
+        }
         let rows = physical(&begun.state, &input).await?;
         let (Shape::Groups(groups), Some(_)) = (&self.plan.shape, &self.groups) else {
             return Ok(BatchResult { rows: BatchRows::plan(rows), changed: vec![] });

@@ -11,7 +11,7 @@ use super::keys::{Keys, keys_of};
 use super::{Engine, Remembered, StepHook};
 use crate::checkpoint::{Checkpoint, Fingerprint, Position, Runner, blocking};
 use crate::definition::OutputMode;
-use crate::plan::{Groups, StreamPlan};
+use crate::plan::StreamPlan;
 use crate::sink::{Sink, SinkQuery};
 use crate::state::{State, StateFiles};
 use crate::{Error, Result};
@@ -81,14 +81,14 @@ impl Opening {
 
 /// In an update, a group that a HAVING leaves out from now on would keep its old row.
 fn check_filters(plan: &StreamPlan, sink: &dyn Sink) -> Result<()> {
-    let filters = plan.groups().map(Groups::filters_values).transpose()?.unwrap_or_default();
+    let filters = plan.groups().is_some_and(|groups| groups.filters_values);
     if plan.mode != OutputMode::Update || !filters || !sink.replaces_rows() {
         return Ok(());
     }
     Err(Error::refused(
         "OUTPUT MODE update gives out the groups that changed, so a group that no longer passes the \
-         HAVING (or a WHERE over the aggregate) would keep its old row in the sink: use complete, or \
-         filter where the sink is read",
+         HAVING (or a WHERE or a join over the aggregate's values) would keep its old row in the \
+         sink: use complete, or filter where the sink is read",
     ))
 }
 
@@ -132,18 +132,17 @@ fn fingerprint(plan: &StreamPlan, keys: &Keys, sink: &dyn Sink) -> Fingerprint {
     let stream = &plan.scan.stream;
     let schema = stream.schema_ref();
     let read = plan.scan.projection.iter().map(|at| column(schema.field(*at))).collect();
-    let groups = plan.groups();
     Fingerprint {
         source: format!("{} from {}", stream.name(), stream.source().identity()),
         input: read,
         watermark: stream.watermark().map(|watermark| watermark.column.clone()),
-        groups: groups.map(|groups| groups.group_text.clone()).unwrap_or_default(),
-        aggregates: groups.map(|groups| groups.aggregate_text.clone()).unwrap_or_default(),
+        groups: plan.asked.groups.clone(),
+        aggregates: plan.asked.aggregates.clone(),
         columns: columns(&plan.schema),
         mode: plan.mode.name().to_owned(),
         sink: sink.identity(),
         keys: keys.keys.clone(),
-        plan: plan.text.clone(),
+        plan: plan.asked.plan.clone(),
     }
 }
 

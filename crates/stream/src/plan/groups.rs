@@ -23,7 +23,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use datafusion::physical_plan::{ExecutionPlan, collect, collect_partitioned};
 
 use super::rows::PlanTable;
-use super::{StreamScan, refused};
+use super::{StreamScan, clock, filters, refused};
 use crate::window::{WindowKey, window_key};
 use crate::{Error, Result};
 
@@ -36,10 +36,10 @@ pub(crate) struct Groups {
     pub aggregation: Aggregation,
     /// The group columns as text, in order.
     pub group_text: Vec<String>,
-    /// The aggregates as text.
-    pub aggregate_text: Vec<String>,
     /// The group column that is a window over event time.
     pub window: Option<WindowKey>,
+    /// Whether a condition on the groups' values leaves some out.
+    pub filters_values: bool,
     /// The plan above the aggregate, over a scan of the groups' final values.
     output: LogicalPlan,
 }
@@ -55,13 +55,15 @@ impl Groups {
             return Err(refused("GROUPING SETS, CUBE and ROLLUP", "run a query for each set"));
         }
         let text = |exprs: &[Expr]| exprs.iter().map(ToString::to_string).collect();
+        let output = above(plan, aggregate)?;
+        clock::check_groups(&[&aggregate.group_expr, &aggregate.aggr_expr], &output)?;
         Ok(Self {
             input: aggregate.input.as_ref().clone(),
             aggregation: Aggregation::new(state, aggregate)?,
             group_text: text(&aggregate.group_expr),
-            aggregate_text: text(&aggregate.aggr_expr),
             window: window_key(aggregate, scan),
-            output: above(plan, aggregate)?,
+            filters_values: filters::values(plan, aggregate),
+            output,
         })
     }
 
@@ -81,11 +83,6 @@ impl Groups {
             node => Ok(Transformed::no(node)),
         })?;
         Ok(plan.data)
-    }
-
-    /// Whether a condition on the groups' values leaves some out.
-    pub fn filters_values(&self) -> Result<bool> {
-        Ok(self.output.exists(|node| Ok(matches!(node, LogicalPlan::Filter(_))))?)
     }
 
     fn named(&self, batch: &RecordBatch, schema: &SchemaRef) -> Result<RecordBatch> {

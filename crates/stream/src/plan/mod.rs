@@ -8,7 +8,9 @@
 //! Without an aggregate there is only an input. What each output mode allows is in `modes`, which
 //! output columns tell rows apart in `columns`.
 
+mod clock;
 mod columns;
+mod filters;
 mod groups;
 mod input;
 mod meter;
@@ -16,6 +18,7 @@ mod modes;
 mod path;
 mod rows;
 
+pub(crate) use clock::at as at_time;
 pub(crate) use columns::ColumnRole;
 pub(crate) use groups::Groups;
 pub(crate) use input::{Input, TimeColumn};
@@ -25,7 +28,7 @@ pub(crate) use rows::PlanTable;
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::execution::context::SessionState;
-use datafusion::logical_expr::LogicalPlan;
+use datafusion::logical_expr::{Expr, LogicalPlan};
 use datafusion::optimizer::Optimizer;
 use std::sync::Arc;
 
@@ -43,10 +46,38 @@ pub(crate) struct StreamPlan {
     pub schema: SchemaRef,
     /// What each output column is.
     pub columns: Vec<ColumnRole>,
-    /// The plan as text, as it was asked.
-    pub text: String,
+    /// The query as text, as it was asked.
+    pub asked: Asked,
+    /// Whether the rows below the aggregate depend on the time of the batch.
+    pub asks_clock: bool,
     /// Its rows, or its groups.
     pub shape: Shape,
+}
+
+/// A query as text, before anything is made of it: what an optimizer makes may change from version
+/// to version.
+#[derive(Debug, Default)]
+pub(crate) struct Asked {
+    /// The whole plan.
+    pub plan: String,
+    /// The group columns, in order.
+    pub groups: Vec<String>,
+    /// The aggregates, in order.
+    pub aggregates: Vec<String>,
+}
+
+impl Asked {
+    fn of(query: &LogicalPlan) -> Self {
+        let text = |exprs: &[Expr]| exprs.iter().map(ToString::to_string).collect();
+        let plan = query.display_indent().to_string();
+        for node in path::path(query) {
+            if let LogicalPlan::Aggregate(found) = node {
+                let (groups, aggregates) = (text(&found.group_expr), text(&found.aggr_expr));
+                return Self { plan, groups, aggregates };
+            }
+        }
+        Self { plan, ..Self::default() }
+    }
 }
 
 /// Whether a query aggregates.
@@ -67,21 +98,27 @@ impl StreamPlan {
     pub fn new(state: &SessionState, query: LogicalPlan, mode: OutputMode) -> Result<Self> {
         let config = state.config_options();
         let query = state.analyzer().execute_and_check(query, config, |_, _| {})?;
-        let text = query.display_indent().to_string();
+        let asked = Asked::of(&query);
         StreamScan::find(&query)?;
-        let plan = optimized(state, query)?;
+        clock::check(&query)?;
+        let plan = optimized(&clock::without(state.clone()), query)?;
         let scan = StreamScan::find(&plan)?;
         let aggregate = path::check(&plan, mode)?;
         let schema = Arc::new(plan.schema().as_arrow().clone());
         let columns = columns::roles(&plan, aggregate.as_ref());
-        let Some(aggregate) = aggregate else {
-            modes::check(mode, scan.stream.watermark(), None)?;
-            let mode = OutputMode::Append;
-            return Ok(Self { scan, mode, schema, columns, text, shape: Shape::Rows(plan) });
+        let (mode, shape) = match aggregate {
+            None => {
+                modes::check(mode, scan.stream.watermark(), None)?;
+                (OutputMode::Append, Shape::Rows(plan))
+            }
+            Some(aggregate) => {
+                let groups = Groups::new(state, &plan, &aggregate, &scan)?;
+                modes::check(mode, scan.stream.watermark(), Some(groups.window.is_some()))?;
+                (mode, Shape::Groups(Box::new(groups)))
+            }
         };
-        let groups = Groups::new(state, &plan, &aggregate, &scan)?;
-        modes::check(mode, scan.stream.watermark(), Some(groups.window.is_some()))?;
-        Ok(Self { scan, mode, schema, columns, text, shape: Shape::Groups(Box::new(groups)) })
+        let made = Self { scan, mode, schema, columns, asked, asks_clock: false, shape };
+        Ok(Self { asks_clock: clock::is_asked(made.input())?, ..made })
     }
 
     /// The groups, where the query aggregates.

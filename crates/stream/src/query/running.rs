@@ -212,6 +212,10 @@ impl Shared {
     }
 }
 
+const GIVEN_UP: &str = "the query was given up in the middle of a batch";
+const PANICKED: &str = "the query panicked in the middle of a batch (standard error says where): a \
+     defect of Partwise, or of a function that it calls. Started again, it runs the batch again";
+
 /// Says that the query has ended, also where its task was given up.
 struct EndGuard(Arc<Shared>);
 
@@ -227,8 +231,10 @@ impl Drop for EndGuard {
         self.0.ended.send_if_modified(|ended| {
             let early = ended.is_none();
             if early {
-                let said = "the query was given up in the middle of a batch".to_owned();
-                *ended = Some(Err((ErrorKind::Unavailable, said)));
+                *ended = Some(Err(match std::thread::panicking() {
+                    true => (ErrorKind::Internal, PANICKED.to_owned()),
+                    false => (ErrorKind::Unavailable, GIVEN_UP.to_owned()),
+                }));
             }
             early
         });

@@ -9,7 +9,7 @@ use datafusion::arrow::util::pretty::pretty_format_batches;
 use datafusion::execution::context::SessionContext;
 
 use super::{Sink, SinkBatch, SinkFactory, SinkQuery, Written, count};
-use crate::definition::SinkDefinition;
+use crate::definition::{Clause, SinkDefinition};
 use crate::{Error, Result};
 
 /// Shows each batch as a table.
@@ -43,7 +43,12 @@ pub struct ConsoleFactory;
 #[async_trait]
 impl SinkFactory for ConsoleFactory {
     async fn sink(&self, _: &SessionContext, definition: &SinkDefinition) -> Result<Arc<dyn Sink>> {
-        super::table::refuse_parts(definition, "CONSOLE")?;
+        definition.refuse(&[
+            Clause::Target,
+            Clause::PartitionedBy,
+            Clause::Keys,
+            Clause::Options,
+        ])?;
         Ok(Arc::new(ConsoleSink::stdout()))
     }
 }

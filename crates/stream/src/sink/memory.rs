@@ -17,7 +17,7 @@ use datafusion::logical_expr::Expr;
 use datafusion::physical_plan::ExecutionPlan;
 
 use super::{Sink, SinkBatch, SinkFactory, SinkQuery, Written, count, under};
-use crate::definition::{OutputMode, SinkDefinition};
+use crate::definition::{Clause, OutputMode, SinkDefinition};
 use crate::{Error, Result};
 
 /// Rows of a query in memory. Clones share them.
@@ -79,19 +79,18 @@ impl SinkFactory for MemoryFactory {
         let Some(name) = &definition.target else {
             return Err(Error::invalid("INTO MEMORY needs a name to query the rows by"));
         };
-        if !definition.partitioned_by.is_empty() {
-            return Err(Error::invalid("INTO MEMORY has no partitions"));
+        definition.refuse(&[Clause::PartitionedBy, Clause::Options])?;
+        let keys = definition.keys.clone();
+        if !session.table_exist(name.as_str())? {
+            return Ok(Arc::new(MemorySink::new(name.clone()).with_keys(keys)));
         }
-        let there = session.table_provider(name.as_str()).await.ok();
-        if let Some(found) = there.as_ref().and_then(|t| t.as_ref().downcast_ref::<MemoryRows>()) {
-            return Ok(Arc::new(found.sink.clone().with_keys(definition.keys.clone())));
+        let there = session.table_provider(name.as_str()).await?;
+        match there.as_ref().downcast_ref::<MemoryRows>() {
+            Some(found) => Ok(Arc::new(found.sink.clone().with_keys(keys))),
+            None => {
+                Err(Error::invalid(format!("there is a table {name} already: take another name")))
+            }
         }
-        if there.is_some() {
-            return Err(Error::invalid(format!(
-                "there is a table {name} already: take another name"
-            )));
-        }
-        Ok(Arc::new(MemorySink::new(name.clone()).with_keys(definition.keys.clone())))
     }
 }
 

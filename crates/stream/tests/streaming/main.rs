@@ -1,5 +1,6 @@
 //! Streaming queries from their sources to their sinks.
 
+mod again;
 mod aggregates;
 mod crash;
 mod instances;

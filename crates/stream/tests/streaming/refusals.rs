@@ -1,6 +1,9 @@
 //! What is refused, and in which words.
 
-use partwise_stream::{ErrorKind, MemorySink, OutputMode, StreamWriter, TableSink, WriteStream};
+use partwise_stream::{
+    ErrorKind, MemorySink, OutputMode, QueryDefinition, SinkDefinition, StreamWriter, TableSink,
+    Trigger, WriteStream,
+};
 
 use crate::kit::{Lab, REPORT, events, run, watermark};
 
@@ -62,6 +65,12 @@ async fn queries_that_a_stream_cant_run() {
             "aggregate of an aggregate",
         ),
         ("SELECT zone, tag, count(*) AS c FROM trips GROUP BY CUBE (zone, tag)", "CUBE"),
+        ("SELECT zone, uuid() AS id FROM trips", "would be another value"),
+        ("SELECT zone FROM trips WHERE random() < 0.1", "would be another value"),
+        ("SELECT current_date() AS d, count(*) AS c FROM trips GROUP BY 1", "now() AS arrived"),
+        ("SELECT zone, max(now()) AS t FROM trips GROUP BY zone", "now() AS arrived"),
+        ("SELECT zone, count(*) FILTER (WHERE ts > now()) AS c FROM trips GROUP BY 1", "arrived"),
+        ("SELECT zone, count(*) AS c, now() AS t FROM trips GROUP BY zone", "now() AS arrived"),
     ];
     for (sql, words) in cases {
         let writer = lab.query(sql, "q", OutputMode::Update).await.sink(MemorySink::new("m"));
@@ -211,4 +220,69 @@ async fn a_table_that_doesnt_fit() {
     let sink = TableSink::new(lab.path("t")).partition_by(["zone"]);
     let writer = lab.query(sql, "s", OutputMode::Append).await.sink(sink);
     refused(writer, &["is partitioned by (), not by (zone)"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_on_values_that_change_and_not_on_those_that_stay() {
+    let lab = lab().await;
+    for table in [
+        "CREATE TABLE zones AS SELECT 1 AS id, true AS active",
+        "CREATE TABLE levels AS SELECT 40 AS size, 'many' AS level",
+    ] {
+        lab.session.sql(table).await.unwrap().collect().await.unwrap();
+    }
+    let counts = "(SELECT zone, count(*) AS c FROM trips GROUP BY zone) g";
+    let refused_ones = [
+        "SELECT zone, count(*) AS c FROM trips GROUP BY zone HAVING count(*) > 3".to_owned(),
+        format!("SELECT zone, c FROM {counts} WHERE c > 3"),
+        format!("SELECT zone, c, level FROM {counts} JOIN levels ON c = size"),
+        format!("SELECT zone, c FROM {counts} WHERE c IN (SELECT size FROM levels)"),
+        format!("SELECT zone, c FROM {counts} LEFT JOIN levels ON c = size WHERE level IS NULL"),
+    ];
+    for (at, sql) in refused_ones.iter().enumerate() {
+        let sink = TableSink::new(lab.path("t"));
+        let writer = lab.query(sql, &format!("r{at}"), OutputMode::Update).await.sink(sink);
+        refused(writer, &["would keep its old row", "use complete"]).await;
+    }
+    let allowed = [
+        "SELECT zone, count(*) AS c FROM trips GROUP BY zone HAVING zone > 3".to_owned(),
+        format!(
+            "SELECT zone, c FROM {counts} JOIN (SELECT id FROM zones WHERE active) z ON zone = id"
+        ),
+        format!("SELECT zone, c, level FROM {counts} LEFT JOIN levels ON c = size"),
+    ];
+    for (at, sql) in allowed.iter().enumerate() {
+        let sink = TableSink::new(lab.path(&format!("t{at}")));
+        let writer = lab.query(sql, &format!("a{at}"), OutputMode::Update).await.sink(sink);
+        run(writer).await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clauses_that_would_be_passed_over() {
+    let lab = lab().await;
+    let sink = TableSink::new(lab.path("t")).with_keys(["zone"]);
+    let writer = lab.query("SELECT zone FROM trips", "a", OutputMode::Append).await.sink(sink);
+    refused(writer, &["what is appended replaces none", "last_value"]).await;
+    let rows = async || lab.session.sql("SELECT zone FROM trips").await.unwrap();
+    let query = |kind: &str, options: &[(&str, &str)], target: Option<&str>| {
+        let mut sink = SinkDefinition { kind: kind.to_owned(), ..SinkDefinition::default() };
+        sink.target = target.map(str::to_owned);
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        sink.options = options.iter().map(own).collect();
+        QueryDefinition {
+            name: "b".to_owned(),
+            mode: OutputMode::Append,
+            trigger: Trigger::AvailableNow,
+            checkpoint: lab.path("ck-b"),
+            sink,
+        }
+    };
+    let console = query("CONSOLE", &[("location", "there")], None);
+    let said = lab.streams.start(&console, rows().await).await.unwrap_err().to_string();
+    assert!(said.contains("INTO CONSOLE has no option 'location'"), "{said}");
+    let nowhere = query("MEMORY", &[], Some("nosuch.m"));
+    lab.streams.start(&nowhere, rows().await).await.unwrap_err();
+    assert!(lab.streams.queries().is_empty(), "it runs unseen");
+    assert!(!lab.path("ck-b").exists());
 }

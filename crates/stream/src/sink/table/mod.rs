@@ -137,17 +137,6 @@ fn absolute(path: &Path) -> std::path::PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_path_buf())
 }
 
-/// Refuses clauses that only tables have.
-pub(super) fn refuse_parts(definition: &SinkDefinition, kind: &str) -> Result<()> {
-    let clause = match definition {
-        SinkDefinition { target: Some(_), .. } => "a target",
-        SinkDefinition { partitioned_by, .. } if !partitioned_by.is_empty() => "PARTITIONED BY",
-        SinkDefinition { keys, .. } if !keys.is_empty() => "KEYS",
-        _ => return Ok(()),
-    };
-    Err(Error::invalid(format!("INTO {kind} takes no {clause}: leave it out")))
-}
-
 #[async_trait]
 impl Sink for TableSink {
     fn describe(&self) -> String {
@@ -230,6 +219,13 @@ impl TableSink {
             )));
         }
         write::places(schema, &query.schema, &place)?;
+        if query.mode == OutputMode::Append && !self.keys.is_empty() {
+            return Err(Error::invalid(
+                "KEYS says which row a new one replaces, and what is appended replaces none: leave \
+                 KEYS out; or, for the last row of each key, GROUP BY it with last_value(..) and \
+                 OUTPUT MODE update",
+            ));
+        }
         if query.mode != OutputMode::Update {
             return Ok(());
         }

@@ -28,7 +28,8 @@ Exit status:
   4 conflict with another writer (try again)   130 cancelled with Ctrl-C   143 with SIGTERM
 
 Queries (START QUERY) that still run when the statements are through are waited for; with TRIGGER
-EVERY they run until Ctrl-C or SIGTERM, which ends them after the running batch, exit status 0.";
+EVERY they run until Ctrl-C or SIGTERM, which ends them after the running batch, exit status 0. One
+that is waited for by AWAIT QUERY ends too, but its statement is cancelled: 130 or 143.";
 
 /// A directory of Parquet files as a table whose partitions are the unit of replacement.
 #[derive(Debug, Parser)]

@@ -82,9 +82,11 @@ fn parse_columns(p: &mut Parser<'_>) -> Result<Columns, ParserError> {
         if begins_with(p, &["WATERMARK", "FOR"]) {
             super::create::once(watermark.is_none(), "WATERMARK")?;
             watermark = Some(parse_watermark(p)?);
-        } else if let Some(constraint) = p.parse_optional_table_constraint()? {
+        } else if is_constraint(p) {
+            let constraint = p.parse_optional_table_constraint()?;
+            let text = constraint.map(|constraint| constraint.to_string()).unwrap_or_default();
             return Err(ParserError::ParserError(format!(
-                "the constraint {constraint} would not be enforced: leave it out"
+                "the constraint {text} would not be enforced: leave it out"
             )));
         } else {
             columns.push(p.parse_column_def()?);
@@ -95,6 +97,14 @@ fn parse_columns(p: &mut Parser<'_>) -> Result<Columns, ParserError> {
     }
     p.expect_token(&Token::RParen)?;
     Ok((columns, watermark))
+}
+
+/// Whether a constraint of the table comes next, and no column that is called `key` or `index`.
+fn is_constraint(p: &Parser<'_>) -> bool {
+    let named = [&["PRIMARY", "KEY"][..], &["FOREIGN", "KEY"], &["CONSTRAINT"]];
+    let called =
+        |word: &&str| begins_with(p, &[word]) && p.peek_nth_token_ref(1).token == Token::LParen;
+    named.iter().any(|words| begins_with(p, words)) || ["UNIQUE", "CHECK"].iter().any(called)
 }
 
 /// `WATERMARK FOR ts AS ts - INTERVAL '10 minutes'`; `AS ts`: no row may be late.
@@ -160,6 +170,13 @@ mod tests {
         assert_eq!((column.value.as_str(), delay), ("ts", Duration::from_secs(600)));
         assert_eq!((stream.kind.as_str(), stream.path.as_deref()), ("FILES", Some("landing/")));
         assert_eq!(stream.options[1], ("max_files_per_trigger".into(), "100".into()));
+    }
+
+    #[test]
+    fn a_column_may_be_called_as_a_constraint_begins() {
+        let stream = created("CREATE STREAM s (key STRING, index INT, unique INT) FROM RATE");
+        let names: Vec<&str> = stream.columns.iter().map(|c| c.name.value.as_str()).collect();
+        assert_eq!(names, ["key", "index", "unique"]);
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! `tumble(ts, INTERVAL '5 minutes')`: the start of the window that a time falls into.
 
+use std::sync::Arc;
+
 use datafusion::arrow::array::{ArrayRef, make_array};
 use datafusion::arrow::compute::unary;
-use datafusion::arrow::datatypes::{DataType, Int64Type, IntervalUnit, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Int64Type, IntervalUnit, TimeUnit};
 use datafusion::common::{Result as DFResult, ScalarValue, exec_err, plan_err};
 use datafusion::logical_expr::{
-    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+    ColumnarValue, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature,
+    Volatility,
 };
 
 use super::time::{nanos_per, numbers};
@@ -35,6 +38,18 @@ impl ScalarUDFImpl for Tumble {
 
     fn return_type(&self, arg_types: &[DataType]) -> DFResult<DataType> {
         Ok(arg_types[0].clone())
+    }
+
+    /// A width that can't be is told when the query is planned.
+    fn return_field_from_args(&self, args: ReturnFieldArgs) -> DFResult<FieldRef> {
+        let time = &args.arg_fields[0];
+        if let (DataType::Timestamp(unit, _), Some(Some(width))) =
+            (time.data_type(), args.scalar_arguments.get(1))
+        {
+            width_of(&width.cast_to(&DataType::Interval(IntervalUnit::MonthDayNano))?, unit)?;
+        }
+        let ty = self.return_type(&[time.data_type().clone()])?;
+        Ok(Arc::new(Field::new(self.name(), ty, time.is_nullable())))
     }
 
     fn coerce_types(&self, arg_types: &[DataType]) -> DFResult<Vec<DataType>> {
@@ -106,8 +121,6 @@ fn starts(times: &ArrayRef, width: i64) -> DFResult<ArrayRef> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use datafusion::arrow::array::TimestampMillisecondArray;
 
     use super::*;

@@ -259,6 +259,20 @@ async fn conditions_on_values_that_change_and_not_on_those_that_stay() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn windows_whose_width_cant_be() {
+    let lab = lab().await;
+    for (width, words) in [
+        ("1 month", "use date_trunc('month', ts)"),
+        ("0 seconds", "width is above zero"),
+        ("-1 hours", "width is above zero"),
+    ] {
+        let sql = format!("SELECT tumble(ts, INTERVAL '{width}') AS w FROM trips");
+        let error = lab.session.sql(&sql).await.unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn clauses_that_would_be_passed_over() {
     let lab = lab().await;
     let sink = TableSink::new(lab.path("t")).with_keys(["zone"]);

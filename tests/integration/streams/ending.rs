@@ -61,8 +61,10 @@ fn a_wait_that_is_cancelled_ends_the_script_and_stops_its_queries() {
 #[test]
 fn a_statement_that_fails_stops_the_queries_of_its_script() {
     let folder = Folder::new();
-    let process = ticking(&folder, "SELECT nosuch");
-    process.end().fails(1, &["nosuch"]);
+    let mut process = ticking(&folder, "");
+    process.send(Signal::TERM);
+    process.end().ok();
+    folder.sql(&format!("{ENDLESS} SELECT nosuch")).fails(1, &["nosuch"]);
     is_whole(&folder);
 }
 

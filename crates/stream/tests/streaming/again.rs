@@ -181,3 +181,19 @@ async fn after_another_version_the_query_is_compared_with_what_this_one_makes_of
     assert!(changed.to_string().contains("its plan"), "{changed}");
     assert_eq!(lab.table(lab.path("report"), "report", TO_THE_CENT).await, lab.expected().await);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lake_that_was_moved_still_has_its_batches() {
+    let lab = Lab::new();
+    lab.trips(2, 1).await;
+    let in_lake = |lake: &str| TableSink::new(lab.path(lake).join("t"));
+    let writer =
+        async |lake: &str| lab.query(ROWS, "q", OutputMode::Append).await.sink(in_lake(lake));
+    run(writer("one").await).await.unwrap();
+    std::fs::rename(lab.path("one"), lab.path("two")).unwrap();
+    write_parquet(&lab.path("landing/009.parquet"), &trips_of(9));
+    run(writer("two").await).await.unwrap();
+    assert_eq!(lab.table(lab.path("two/t"), "t", "SELECT * FROM t").await.len(), 360);
+    let lacks = run(writer("one").await).await.unwrap_err();
+    assert!(lacks.to_string().contains("lacks batch 2 of q"), "{lacks}");
+}

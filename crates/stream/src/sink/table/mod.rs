@@ -146,6 +146,13 @@ impl Sink for TableSink {
         }
     }
 
+    /// Without the way to it: a lake that was moved still has the batches in the table's log.
+    fn identity(&self) -> String {
+        let place = self.describe();
+        let name = place.trim_end_matches('/').rsplit('/').next().unwrap_or(&place);
+        format!("TABLE {name}")
+    }
+
     fn keys(&self) -> &[String] {
         &self.keys
     }

@@ -3,6 +3,8 @@ use datafusion_sql::sqlparser::keywords::Keyword;
 use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 use datafusion_sql::sqlparser::tokenizer::Token;
 
+use super::columns;
+
 /// `CREATE [OR REPLACE] TABLE [IF NOT EXISTS] t [(columns)] [USING parquet] [PARTITIONED BY (..)]
 /// [LOCATION '..'] [OPTIONS (..)] [AS query]`.
 #[derive(Debug, Clone)]
@@ -39,7 +41,7 @@ pub fn parse(p: &mut Parser<'_>) -> Result<Option<CreateTable>, ParserError> {
     let if_not_exists = p.parse_keywords(&[Keyword::IF, Keyword::NOT, Keyword::EXISTS]);
     let name = p.parse_object_name(false)?;
     let columns = match p.peek_token_ref().token {
-        Token::LParen => parse_columns(p)?,
+        Token::LParen => columns::parse(p, |_| Ok(false))?,
         _ => vec![],
     };
     let mut create = CreateTable {
@@ -56,16 +58,6 @@ pub fn parse(p: &mut Parser<'_>) -> Result<Option<CreateTable>, ParserError> {
     };
     while parse_clause(p, &mut create)? {}
     Ok(Some(create))
-}
-
-fn parse_columns(p: &mut Parser<'_>) -> Result<Vec<ColumnDef>, ParserError> {
-    let (columns, constraints) = p.parse_columns()?;
-    match constraints.first() {
-        None => Ok(columns),
-        Some(constraint) => Err(ParserError::ParserError(format!(
-            "the constraint {constraint} would not be enforced: leave it out"
-        ))),
-    }
 }
 
 /// One clause behind the columns; they may come in any order, AS last.
@@ -173,6 +165,20 @@ mod tests {
         assert_eq!(create.options[0], ("compression".into(), "zstd(3)".into()));
         assert_eq!(create.options[1], ("row_group_rows".into(), "1000".into()));
         assert_eq!(create.location.as_deref(), Some("dir/"));
+    }
+
+    #[test]
+    fn a_column_may_be_called_as_a_constraint_begins() {
+        let sql = "CREATE TABLE t (key STRING, index INT, check BOOLEAN, unique INT,)";
+        let Statement::CreateTable(create) = parse(sql).unwrap() else { panic!() };
+        let names: Vec<String> = create.columns.iter().map(|c| c.name.to_string()).collect();
+        assert_eq!(names, ["key", "index", "check", "unique"]);
+        for constraint in
+            ["PRIMARY KEY (a)", "UNIQUE (a)", "CHECK (a > 0)", "CONSTRAINT c UNIQUE (a)"]
+        {
+            let error = parse(&format!("CREATE TABLE t (a INT, {constraint})")).unwrap_err();
+            assert!(error.to_string().contains("would not be enforced"), "{error}");
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@
 #![deny(missing_docs)]
 
 mod alter;
+mod columns;
 mod create;
 mod delete;
 mod insert;

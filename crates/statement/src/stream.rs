@@ -8,8 +8,8 @@ use datafusion_sql::sqlparser::parser::{Parser, ParserError};
 use datafusion_sql::sqlparser::tokenizer::Token;
 
 use super::create::parse_options;
-use super::interval;
 use super::needless::begins_with;
+use super::{columns, interval};
 
 /// `CREATE [OR REPLACE] STREAM [IF NOT EXISTS] s [(columns, WATERMARK FOR ts AS ts - INTERVAL ..)]
 /// FROM kind ['path'] [OPTIONS (..)]`.
@@ -76,35 +76,16 @@ pub fn parse_create(p: &mut Parser<'_>) -> Result<Option<CreateStream>, ParserEr
 type Columns = (Vec<ColumnDef>, Option<(Ident, Duration)>);
 
 fn parse_columns(p: &mut Parser<'_>) -> Result<Columns, ParserError> {
-    p.expect_token(&Token::LParen)?;
-    let (mut columns, mut watermark) = (Vec::new(), None);
-    loop {
-        if begins_with(p, &["WATERMARK", "FOR"]) {
+    let mut watermark = None;
+    let columns = columns::parse(p, |p| {
+        let is_watermark = begins_with(p, &["WATERMARK", "FOR"]);
+        if is_watermark {
             super::create::once(watermark.is_none(), "WATERMARK")?;
             watermark = Some(parse_watermark(p)?);
-        } else if is_constraint(p) {
-            let constraint = p.parse_optional_table_constraint()?;
-            let text = constraint.map(|constraint| constraint.to_string()).unwrap_or_default();
-            return Err(ParserError::ParserError(format!(
-                "the constraint {text} would not be enforced: leave it out"
-            )));
-        } else {
-            columns.push(p.parse_column_def()?);
         }
-        if !p.consume_token(&Token::Comma) {
-            break;
-        }
-    }
-    p.expect_token(&Token::RParen)?;
+        Ok(is_watermark)
+    })?;
     Ok((columns, watermark))
-}
-
-/// Whether a constraint of the table comes next, and no column that is called `key` or `index`.
-fn is_constraint(p: &Parser<'_>) -> bool {
-    let named = [&["PRIMARY", "KEY"][..], &["FOREIGN", "KEY"], &["CONSTRAINT"]];
-    let called =
-        |word: &&str| begins_with(p, &[word]) && p.peek_nth_token_ref(1).token == Token::LParen;
-    named.iter().any(|words| begins_with(p, words)) || ["UNIQUE", "CHECK"].iter().any(called)
 }
 
 /// `WATERMARK FOR ts AS ts - INTERVAL '10 minutes'`; `AS ts`: no row may be late.

@@ -65,3 +65,19 @@ async fn a_table_outside_the_lake_says_where_it_lies() {
     context.sql(&made).await.expect("made again");
     assert_eq!(columns(&context, "s").await, ["a", "Int32"]);
 }
+
+#[test]
+fn a_query_is_described_by_its_columns() {
+    let folder = Folder::new();
+    let ran = folder.run(&["-c", "DESCRIBE SELECT 1 AS a, 'x' AS b"]).ok();
+    assert!(ran.out.contains("| a           | Int64     | NO          |"), "{}", ran.out);
+}
+
+#[test]
+fn columns_called_as_constraints_begin_are_columns() {
+    let folder = Folder::new();
+    folder.sql("CREATE TABLE t (key STRING, index INT); INSERT INTO t VALUES ('a', 1)").ok();
+    assert_eq!(folder.row("SELECT key, index FROM t"), "a,1");
+    let refused = "CREATE TABLE u (key STRING, PRIMARY KEY (key))";
+    folder.sql(refused).fails(1, &["PRIMARY KEY (key) would not be enforced"]);
+}

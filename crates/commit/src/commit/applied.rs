@@ -1,12 +1,33 @@
 //! Whether a token's write has been applied already, asked before the write is begun.
 
+use std::collections::BTreeMap;
+
 use crate::recover::{Head, published};
 use crate::table::Table;
-use crate::token::{StepState, Token, check, standing};
+use crate::token::{JobState, StepState, Token, check, standing};
 use crate::transaction::Committed;
 use crate::{ErrorKind, Result};
 
+/// Times a table is looked at that others write to meanwhile.
+const LOOKS: usize = 10;
+
 impl Table {
+    /// The last run of each job that has written to the table, from the newest version's record.
+    ///
+    /// # Errors
+    /// `Unavailable` where the log can't be read, `Corrupt` where it can't be right.
+    pub async fn jobs(&self) -> Result<BTreeMap<String, JobState>> {
+        let backend = self.backend().await?;
+        let mut looks = 1;
+        loop {
+            match published(backend.as_ref()).await {
+                // The table moves on while it is looked at.
+                Err(error) if error.kind() == ErrorKind::Corrupt && looks < LOOKS => looks += 1,
+                head => return Ok(head?.jobs()),
+            }
+        }
+    }
+
     /// What the write of a token committed, where it has been published; none if it is to be
     /// applied. A commit asks again: another process may carry the same token.
     ///

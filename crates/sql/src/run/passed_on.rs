@@ -34,6 +34,8 @@ pub(super) async fn plan_datafusion(
         context.session().execute_logical_plan(plan).await?;
         return Ok(Planned::Done(None));
     }
+    // DESCRIBE of a query is parsed as an EXPLAIN, and gives its columns.
+    let explains = explains && !matches!(plan, LogicalPlan::DescribeTable(_));
     Ok(Planned::Query { plan, state: Box::new(state), explains, notes: vec![] })
 }
 

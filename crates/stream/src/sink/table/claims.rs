@@ -1,7 +1,5 @@
 //! Whose batches a table holds: asked of the tokens in its log.
 
-use std::collections::BTreeMap;
-
 use partwise_commit::{JobState, Table, Token};
 
 use crate::definition::OutputMode;
@@ -19,7 +17,7 @@ pub(super) fn token(batch: &SinkBatch) -> Token {
 /// # Errors
 /// `Refused` where it has the batch with other input, or lacks the one before it.
 pub(super) async fn has(table: &Table, batch: &SinkBatch) -> Result<bool> {
-    let held = jobs(table).await?.get(&batch.query.full_name()).and_then(last);
+    let held = table.jobs().await?.get(&batch.query.full_name()).and_then(last);
     let (previous, this) = (batch.previous.clone(), (batch.batch, batch.digest.clone()));
     match verdict(held, previous, this) {
         Ok(Verdict::Write) => Ok(false),
@@ -61,7 +59,7 @@ fn last(job: &JobState) -> Option<(u64, String)> {
 /// `Refused`: the same query name with another id; another query's rows that a complete result would
 /// replace; batches that were delivered and aren't in the log.
 pub(super) async fn check(table: &Table, query: &SinkQuery) -> Result<()> {
-    let jobs = jobs(table).await?;
+    let jobs = table.jobs().await?;
     let place = table.location().display();
     for (job, last) in &jobs {
         let Some((name, id)) = SinkQuery::split(job) else { continue };
@@ -79,21 +77,4 @@ pub(super) async fn check(table: &Table, query: &SinkQuery) -> Result<()> {
     let held = jobs.get(&query.full_name()).and_then(self::last);
     fits(held, query.delivered.clone())
         .map_err(|misfit| refusal(table, query, |place| place.misfit(misfit)))
-}
-
-/// The last run of each job, as of now.
-async fn jobs(table: &Table) -> Result<BTreeMap<String, JobState>> {
-    let records = table.records().await?;
-    let Some(newest) = records.first() else { return Ok(BTreeMap::new()) };
-    let mut jobs = newest.jobs.clone();
-    if let Some(token) = &newest.token {
-        let job = jobs.entry(token.job.clone()).or_default();
-        if job.run != token.run {
-            *job = JobState { run: token.run, ..JobState::default() };
-        }
-        let step =
-            partwise_commit::StepState { digest: token.digest.clone(), version: newest.version };
-        job.steps.insert(token.step, step);
-    }
-    Ok(jobs)
 }

@@ -4,10 +4,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use arrow::csv::ReaderBuilder as CsvReader;
-use arrow::json::ReaderBuilder as JsonReader;
 use datafusion::arrow::array::{ArrayRef, BinaryArray, RecordBatch};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, SchemaRef};
 use datafusion::arrow::error::ArrowError;
+use partwise_stream::source::json::ExactColumns;
 use partwise_stream::{Error, Result};
 
 use super::columns::{as_type, check};
@@ -88,8 +88,8 @@ impl FromStr for Format {
 
 fn json(schema: SchemaRef, messages: &[Message]) -> Result<Vec<ArrayRef>, ArrowError> {
     // One more than there are, so that a second object in a message is seen.
-    let mut decoder =
-        JsonReader::new(schema).with_batch_size(messages.len() + 1).build_decoder()?;
+    let columns = ExactColumns::new(schema);
+    let mut decoder = columns.decoder(messages.len() + 1)?;
     for (before, message) in messages.iter().enumerate() {
         let value = message.value.as_deref().unwrap_or(b"{}");
         if value.iter().find(|byte| !byte.is_ascii_whitespace()) != Some(&b'{') {
@@ -101,7 +101,11 @@ fn json(schema: SchemaRef, messages: &[Message]) -> Result<Vec<ArrayRef>, ArrowE
             return Err(ArrowError::JsonError("not one whole JSON object".to_owned()));
         }
     }
-    let rows = decoder.flush()?;
+    exactly(&columns, decoder.flush()?)
+}
+
+fn exactly(columns: &ExactColumns, rows: Option<RecordBatch>) -> Result<Vec<ArrayRef>, ArrowError> {
+    let rows = rows.map(|rows| columns.exactly(&rows)).transpose()?;
     Ok(rows.map(|rows| rows.columns().to_vec()).unwrap_or_default())
 }
 
@@ -110,7 +114,9 @@ fn csv(
     places: &[usize],
     messages: &[Message],
 ) -> Result<Vec<ArrayRef>, ArrowError> {
-    let builder = CsvReader::new(Arc::clone(schema)).with_batch_size(messages.len() + 1);
+    let as_text = ExactColumns::new(Arc::clone(schema));
+    let builder = CsvReader::new(Arc::clone(as_text.as_text()));
+    let builder = builder.with_batch_size(messages.len() + 1);
     let mut decoder = builder.with_projection(places.to_vec()).build_decoder();
     let nothing = ",".repeat(schema.fields().len().saturating_sub(1)).into_bytes();
     for (before, message) in messages.iter().enumerate() {
@@ -127,8 +133,7 @@ fn csv(
             return Err(ArrowError::CsvError("not one CSV record".to_owned()));
         }
     }
-    let rows = decoder.flush()?;
-    Ok(rows.map(|rows| rows.columns().to_vec()).unwrap_or_default())
+    exactly(&ExactColumns::new(Arc::new(schema.project(places)?)), decoder.flush()?)
 }
 
 fn raw(field: &Field, messages: &[Message]) -> Result<ArrayRef, ArrowError> {
@@ -174,6 +179,21 @@ mod tests {
         }
         // Two halves that are one object together.
         assert!(read(Format::Json, &[Some("{\"n\":"), Some("1}")]).is_err());
+    }
+
+    #[test]
+    fn numbers_are_not_cut() {
+        let good =
+            read(Format::Json, &[Some(r#"{"n": 2.0}"#), Some(r#"{"n": 9007199254740993.0}"#)]);
+        assert_eq!(good.expect("rows"), [Some(2), Some(9_007_199_254_740_993)]);
+        let cents = Field::new("d", DataType::Decimal128(10, 2), true);
+        let cents = Arc::new(Schema::new(vec![cents]));
+        for (format, bad) in [(Format::Json, r#"{"d": 1.999}"#), (Format::Csv, "1.999")] {
+            let error = format.decode(&cents, &[0], &messages(&[Some(bad)])).expect_err(bad);
+            assert!(error.to_string().contains("column d"), "{error}");
+        }
+        let error = read(Format::Json, &[Some(r#"{"n": 1.9}"#)]).expect_err("1.9").to_string();
+        assert!(error.contains("column n") && error.contains("'1.9'"), "{error}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ mod bad;
 mod down;
 mod kit;
 mod loss;
+mod numbers;
 mod refusals;
 mod sink;
 mod source;

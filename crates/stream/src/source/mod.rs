@@ -11,6 +11,7 @@
 //! has arrived since.
 
 mod files;
+pub mod json;
 mod memory;
 mod rate;
 

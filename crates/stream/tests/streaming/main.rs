@@ -4,6 +4,7 @@ mod again;
 mod aggregates;
 mod crash;
 mod instances;
+mod json;
 mod kit;
 mod refusals;
 mod replay;

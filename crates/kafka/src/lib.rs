@@ -25,7 +25,9 @@
 //! ```
 //! Columns of these names are of the message, all others of its value: `_key` (STRING or BYTEA),
 //! `_topic`, `_partition`, `_offset`, `_timestamp` and `_headers` (STRING: a JSON object, the last
-//! of a name counts). A message without a value is a row whose other columns are NULL.
+//! of a name counts). A message without a value is a row whose other columns are NULL. A number that
+//! its column can't hold as it is, 1.9 for a BIGINT, makes the message a bad record; a FLOAT or DOUBLE
+//! takes the texts `NaN`, `Infinity` and `-Infinity` too.
 //!
 //! | option | what it says |
 //! |---|---|
@@ -44,7 +46,8 @@
 //!   INTO KAFKA OPTIONS ('bootstrap.servers' 'host:9092', 'topic' 'views', 'transactional' 'true')
 //!   AS SELECT page, count(*) AS views FROM clicks GROUP BY page;
 //! ```
-//! A row's value is the row as a JSON object; its key are the group columns, or what `KEYS (..)` or
+//! A row's value is the row as a JSON object, in which NaN and the infinities are the texts `"NaN"`,
+//! `"Infinity"` and `"-Infinity"`; its key are the group columns, or what `KEYS (..)` or
 //! the option `key` names: one column of text as it is, others as a JSON object. A key of one text
 //! that is NULL is no key. With format `raw`, the query's columns `key`, `value`, `headers` (a JSON
 //! object) and `topic` are what they say; a `value` that is NULL deletes what has the key.

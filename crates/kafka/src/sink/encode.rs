@@ -11,6 +11,7 @@ use partwise_stream::{Error, Result};
 use serde_json::{Map, Value};
 
 use super::definition::OutFormat;
+use super::floats::FloatTexts;
 
 /// A part of a message, where it has it.
 type Part = Option<Vec<u8>>;
@@ -90,8 +91,9 @@ fn is_text(data_type: &DataType) -> bool {
 
 /// Each row as a JSON object; NULLs are written too, so that readers see all columns.
 fn json_lines(rows: &RecordBatch) -> Result<Vec<Vec<u8>>> {
-    let mut writer: Writer<_, LineDelimited> =
-        WriterBuilder::new().with_explicit_nulls(true).build(Vec::new());
+    let format = WriterBuilder::new().with_explicit_nulls(true);
+    let format = format.with_encoder_factory(Arc::new(FloatTexts));
+    let mut writer: Writer<_, LineDelimited> = format.build(Vec::new());
     writer.write(rows)?;
     writer.finish()?;
     let text = writer.into_inner();

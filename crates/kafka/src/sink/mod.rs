@@ -8,6 +8,7 @@
 
 mod definition;
 mod encode;
+mod floats;
 mod ledger;
 mod producer;
 

@@ -6,6 +6,7 @@ mod crash;
 mod instances;
 mod json;
 mod kit;
+mod landing;
 mod refusals;
 mod replay;
 mod report;

@@ -27,6 +27,8 @@ fn columns() -> Arc<Schema> {
 async fn json_and_csv_are_read_as_declared_or_as_found() {
     let files = [
         ("json", "a.json", "{\"n\": 1, \"word\": \"one\"}\n{\"n\": 2}\n"),
+        ("json", "a.jsonl", "{\"n\": 1, \"word\": \"one\"}\n{\"n\": 2}\n"),
+        ("json", "a.NDJSON", "{\"n\": 1, \"word\": \"one\"}\n{\"n\": 2}\n"),
         ("csv", "a.csv", "n,word\n1,one\n2,\n"),
     ];
     for (format, name, content) in files {
@@ -35,8 +37,9 @@ async fn json_and_csv_are_read_as_declared_or_as_found() {
             let landing = lab.path("in");
             std::fs::create_dir(&landing).unwrap();
             std::fs::write(landing.join(name), content).unwrap();
-            std::fs::write(landing.join(format!("_b.{format}")), "half").unwrap();
-            std::fs::write(landing.join(format!(".c.{format}")), "half").unwrap();
+            for hidden in ["_b", ".c", "_tmp=1", ".x=1"] {
+                std::fs::write(landing.join(format!("{hidden}.{format}")), "half").unwrap();
+            }
             let mut definition = StreamDefinition::files("s", landing.display().to_string());
             definition = definition.option("format", format);
             if declared {

@@ -8,10 +8,11 @@ use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::csv::CsvFormat;
 use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
-use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::execution::context::SessionState;
+use object_store::path::Path;
 
 use super::FilesSource;
+use super::folder::Folder;
 use super::headers::Csv;
 use super::list::{as_meta, list};
 use crate::definition::StreamDefinition;
@@ -40,9 +41,27 @@ impl FileFormatName {
         }
     }
 
-    /// What the names of such files end in.
-    pub fn extension(self) -> &'static str {
-        self.name()
+    /// What the names of such files end in, behind a dot.
+    pub fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Parquet => &["parquet"],
+            Self::Json => &["json", "jsonl", "ndjson"],
+            Self::Csv => &["csv"],
+        }
+    }
+
+    /// Whether a name is one of such a file.
+    pub(super) fn names(self, file: &Path) -> bool {
+        let ends = |extension: &str| {
+            self.extensions().iter().any(|ours| ours.eq_ignore_ascii_case(extension))
+        };
+        file.extension().is_some_and(ends)
+    }
+
+    /// The endings, in words.
+    pub(super) fn endings(self) -> String {
+        let endings: Vec<_> = self.extensions().iter().map(|e| format!(".{e}")).collect();
+        endings.join(" or ")
     }
 
     fn of(text: &str) -> Result<Self> {
@@ -67,7 +86,7 @@ impl SourceFactory for FilesFactory {
         definition: &StreamDefinition,
     ) -> Result<Arc<dyn StreamSource>> {
         check_options(definition)?;
-        let url = url(definition)?;
+        let folder = folder(definition).await?;
         let option = |name: &str| definition.options.get(name).map(String::as_str);
         let format_name = FileFormatName::of(option("format").unwrap_or("parquet"))?;
         let csv = csv(format_name, option("header"), option("delimiter"))?;
@@ -75,9 +94,9 @@ impl SourceFactory for FilesFactory {
         let max_files = option("max_files_per_trigger").map(files_limit).transpose()?;
         let schema = match &definition.columns {
             Some(columns) => Arc::clone(columns),
-            None => inferred(state, &url, format_name, format.as_ref()).await?,
+            None => inferred(state, &folder, format_name, format.as_ref()).await?,
         };
-        Ok(Arc::new(FilesSource { url, format_name, format, schema, max_files, csv }))
+        Ok(Arc::new(FilesSource { folder, format_name, format, schema, max_files, csv }))
     }
 }
 
@@ -91,18 +110,17 @@ fn check_options(definition: &StreamDefinition) -> Result<()> {
     }
 }
 
-fn url(definition: &StreamDefinition) -> Result<ListingTableUrl> {
-    let path = definition
-        .path
-        .as_deref()
-        .ok_or_else(|| Error::invalid("FROM FILES needs a folder: FROM FILES 'landing/'"))?;
-    let local = !path.contains("://");
-    if local && std::path::Path::new(path).is_file() {
-        return Err(Error::invalid(format!(
-            "{path} is a file: a stream reads the folder that files arrive in"
-        )));
+async fn folder(definition: &StreamDefinition) -> Result<Folder> {
+    let path = definition.path.as_deref();
+    let path =
+        path.ok_or_else(|| Error::invalid("FROM FILES needs a folder: FROM FILES 'landing/'"))?;
+    let folder = Folder::parse(path)?;
+    match folder.is_there().await? {
+        true => Ok(folder),
+        false => Err(Error::invalid(format!(
+            "there is no folder {folder}: make it first, or correct FROM FILES '{path}'"
+        ))),
     }
-    Ok(ListingTableUrl::parse(format!("{}/", path.trim_end_matches('/')))?)
 }
 
 fn files_limit(text: &str) -> Result<usize> {
@@ -148,20 +166,20 @@ fn format(name: FileFormatName, csv: Option<Csv>) -> Arc<dyn FileFormat> {
 /// The columns of the files that are there.
 async fn inferred(
     state: &SessionState,
-    url: &ListingTableUrl,
+    folder: &Folder,
     name: FileFormatName,
     format: &dyn FileFormat,
 ) -> Result<SchemaRef> {
-    let store = state.runtime_env().object_store(url)?;
-    let files = list(store.as_ref(), url.prefix(), name.extension()).await?;
-    if files.is_empty() {
+    let store = state.runtime_env().object_store(folder.url())?;
+    let found = list(store.as_ref(), folder, name).await?;
+    if found.files.is_empty() {
         return Err(Error::invalid(format!(
-            "{} holds no {} file yet, so its columns can't be told: declare them, CREATE STREAM s \
-             (a BIGINT, ..) FROM FILES ..",
-            url.as_str(),
-            name.name()
+            "{folder} holds no {} file yet ({}), so its columns can't be told: declare them, CREATE \
+             STREAM s (a BIGINT, ..) FROM FILES ..",
+            name.name(),
+            name.endings()
         )));
     }
-    let files = files.iter().map(as_meta).collect::<Result<Vec<_>>>()?;
+    let files = found.files.iter().map(as_meta).collect::<Result<Vec<_>>>()?;
     Ok(format.infer_schema(state, &store, &files).await?)
 }

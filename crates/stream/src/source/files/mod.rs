@@ -9,6 +9,7 @@
 //! it into the folder.
 
 mod definition;
+mod folder;
 mod headers;
 mod list;
 mod scan;
@@ -21,34 +22,28 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::datasource::file_format::FileFormat;
-use datafusion::datasource::listing::ListingTableUrl;
 use datafusion::execution::context::SessionState;
 use datafusion::physical_plan::ExecutionPlan;
 use object_store::ObjectStore;
 use serde_json::Value;
 
 use super::{ReadRequest, Source, StreamSource};
-use crate::Result;
+use crate::{Error, Result};
+use folder::Folder;
 use headers::Csv;
-use list::{FileOffsets, list};
+use list::{FileOffsets, Listing, list};
 use seen::Seen;
 
 /// The files of a folder, of one format and one schema.
 #[derive(Clone, Debug)]
 pub struct FilesSource {
-    url: ListingTableUrl,
+    folder: Folder,
     format_name: FileFormatName,
     format: Arc<dyn FileFormat>,
     schema: SchemaRef,
     max_files: Option<usize>,
     /// Of CSV files.
     csv: Option<Csv>,
-}
-
-impl FilesSource {
-    fn extension(&self) -> &'static str {
-        self.format_name.extension()
-    }
 }
 
 #[async_trait]
@@ -60,7 +55,7 @@ impl StreamSource for FilesSource {
                 format!(", header {header}, delimiter '{}'", char::from(delimiter))
             }
         };
-        format!("FILES '{}' ({}{csv})", self.url.as_str(), self.format_name.name())
+        format!("FILES '{}' ({}{csv})", self.folder.url().as_str(), self.format_name.name())
     }
 
     fn schema(&self) -> SchemaRef {
@@ -68,7 +63,7 @@ impl StreamSource for FilesSource {
     }
 
     async fn reader(&self, state: &SessionState) -> Result<Box<dyn Source>> {
-        let store = state.runtime_env().object_store(&self.url)?;
+        let store = state.runtime_env().object_store(self.folder.url())?;
         Ok(Box::new(FilesReader { source: self.clone(), store, seen: Seen::default() }))
     }
 }
@@ -89,7 +84,11 @@ impl Source for FilesReader {
     }
 
     async fn available_now(&mut self) -> Result<()> {
-        self.look().await?;
+        let new = self.seen.is_new();
+        let others = self.look().await?;
+        if new && self.seen.wants_look() && others > 0 {
+            return Err(self.nothing_to_read(others));
+        }
         self.seen.close();
         Ok(())
     }
@@ -108,7 +107,7 @@ impl Source for FilesReader {
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let offsets = FileOffsets::of(offsets)?;
         if request.replayed {
-            list::check_same(self.store.as_ref(), &offsets).await?;
+            list::check_same(self.store.as_ref(), &self.source.folder, &offsets).await?;
         }
         scan::plan(&self.source, &offsets, request, self.store.as_ref()).await
     }
@@ -119,10 +118,22 @@ impl Source for FilesReader {
 }
 
 impl FilesReader {
-    async fn look(&mut self) -> Result<()> {
-        let prefix = self.source.url.prefix();
-        let there = list(self.store.as_ref(), prefix, self.source.extension()).await?;
-        self.seen.found(there);
-        Ok(())
+    /// Looks into the folder; how many files there are that aren't the stream's.
+    async fn look(&mut self) -> Result<usize> {
+        let FilesSource { folder, format_name, .. } = &self.source;
+        let Listing { files, others } = list(self.store.as_ref(), folder, *format_name).await?;
+        self.seen.found(files, chrono::Utc::now().timestamp_millis());
+        Ok(others)
+    }
+
+    /// Who asks for what is there and has named its files otherwise would be told that all is read.
+    fn nothing_to_read(&self, others: usize) -> Error {
+        let FilesSource { folder, format_name, .. } = &self.source;
+        Error::invalid(format!(
+            "{folder} holds files ({others}), but none to read: a stream of {} reads those whose names \
+             end in {}; rename them, or correct the stream's format",
+            format_name.name(),
+            format_name.endings()
+        ))
     }
 }

@@ -28,14 +28,16 @@ pub(super) async fn plan(
     }
     let tasks = request.state.config().target_partitions();
     let schema = TableSchema::from(Arc::clone(&source.schema));
-    let config =
-        FileScanConfigBuilder::new(source.url.object_store(), source.format.file_source(schema))
-            .with_file_groups(FileGroup::new(files).split_files(tasks))
-            // A task reads its own files alone, so that a batch that is repeated comes in the same order.
-            .with_preserve_order(true)
-            .with_expr_adapter(Some(widening_adapters()))
-            .with_projection_indices(Some(request.projection.to_vec()))?
-            .build();
+    let config = FileScanConfigBuilder::new(
+        source.folder.url().object_store(),
+        source.format.file_source(schema),
+    )
+    .with_file_groups(FileGroup::new(files).split_files(tasks))
+    // A task reads its own files alone, so that a batch that is repeated comes in the same order.
+    .with_preserve_order(true)
+    .with_expr_adapter(Some(widening_adapters()))
+    .with_projection_indices(Some(request.projection.to_vec()))?
+    .build();
     let state: &dyn Session = request.state;
     Ok(source.format.create_physical_plan(state, config).await?)
 }

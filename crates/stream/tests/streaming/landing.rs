@@ -1,0 +1,97 @@
+//! Folders that files arrive in, and what can be wrong with them and their files.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use datafusion::arrow::datatypes::{DataType, Field, Schema};
+use partwise_stream::{
+    ErrorKind, MemorySink, OutputMode, Result, StreamDefinition, StreamWriter, Trigger,
+};
+
+use crate::kit::{Lab, rows, run};
+
+/// The folder `name` with these files.
+fn landed(lab: &Lab, name: &str, files: &[(&str, &str)]) -> PathBuf {
+    let landing = lab.path(name);
+    std::fs::create_dir_all(&landing).unwrap();
+    for (file, content) in files {
+        std::fs::write(landing.join(file), content).unwrap();
+    }
+    landing
+}
+
+/// Makes the stream `s (n BIGINT, word STRING)` over a folder.
+async fn stream(lab: &Lab, folder: &str, format: &str) -> Result<()> {
+    let columns = Schema::new(vec![
+        Field::new("n", DataType::Int64, true),
+        Field::new("word", DataType::Utf8, true),
+    ]);
+    let definition = StreamDefinition::files("s", folder).option("format", format);
+    lab.streams.create_stream(&definition.columns(Arc::new(columns))).await
+}
+
+async fn all(lab: &Lab, sink: &MemorySink) -> StreamWriter {
+    let writer = lab.query("SELECT n, word FROM s", "q", OutputMode::Append).await;
+    writer.sink(sink.clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_that_goes_away_stops_the_query_and_is_not_read_twice() {
+    let lab = Lab::new();
+    let landing = landed(&lab, "in", &[("1.csv", "n,word\n1,one\n")]);
+    stream(&lab, landing.to_str().unwrap(), "csv").await.unwrap();
+    let (sink, seen) = (MemorySink::new("all"), Arc::new(tokio::sync::Semaphore::new(0)));
+    let told = Arc::clone(&seen);
+    let every = Trigger::Every(Duration::from_millis(2));
+    let writer = all(&lab, &sink).await.trigger(every).on_progress(move |_| told.add_permits(1));
+    let query = writer.start().await.unwrap();
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, seen.acquire()).await.unwrap().unwrap().forget();
+    std::fs::rename(&landing, lab.path("away")).unwrap();
+    let error = tokio::time::timeout(limit, query.await_termination()).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable);
+    let said = error.to_string();
+    assert!(said.contains(&format!("the folder {}/ isn't there", landing.display())), "{said}");
+    std::fs::rename(lab.path("away"), &landing).unwrap();
+    run(all(&lab, &sink).await).await.unwrap();
+    assert_eq!(rows(sink.rows()), ["1 | one"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_folder_is_one_that_is_there_and_no_pattern() {
+    let lab = Lab::new();
+    landed(&lab, "2024-01", &[("1.csv", "n,word\n1,one\n")]);
+    landed(&lab, "in[1]", &[("1.csv", "n,word\n2,two\n")]);
+    let path = |name: &str| lab.path(name).display().to_string();
+    for (folder, words) in [
+        (path("nowhere/"), "there is no folder"),
+        (path("2024-*"), "is a pattern"),
+        (path("2024-01/1.csv"), "is a file"),
+        (String::new(), "names no folder"),
+    ] {
+        let error = stream(&lab, &folder, "csv").await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        assert!(error.to_string().contains(words), "{folder}: {error}");
+    }
+    stream(&lab, &path("in[1]"), "csv").await.unwrap();
+    let sink = MemorySink::new("all");
+    run(all(&lab, &sink).await).await.unwrap();
+    assert_eq!(rows(sink.rows()), ["2 | two"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_that_are_all_named_otherwise_are_told() {
+    let lab = Lab::new();
+    let landing = landed(&lab, "in", &[("1.txt", "{\"n\": 1}"), ("_2.txt", "{}")]);
+    stream(&lab, landing.to_str().unwrap(), "json").await.unwrap();
+    let sink = MemorySink::new("all");
+    let said = run(all(&lab, &sink).await).await.unwrap_err().to_string();
+    assert!(said.contains("holds files (1), but none to read"), "{said}");
+    assert!(said.contains(".json or .jsonl or .ndjson"), "{said}");
+    landed(&lab, "in", &[("1.json", "{\"n\": 1}")]);
+    run(all(&lab, &sink).await).await.unwrap();
+    std::fs::remove_file(landing.join("1.json")).unwrap();
+    run(all(&lab, &sink).await).await.unwrap();
+    assert_eq!(rows(sink.rows()), ["1 | NULL"]);
+}

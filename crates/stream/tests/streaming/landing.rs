@@ -95,3 +95,20 @@ async fn files_that_are_all_named_otherwise_are_told() {
     run(all(&lab, &sink).await).await.unwrap();
     assert_eq!(rows(sink.rows()), ["1 | NULL"]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn line_breaks_within_quotes_are_part_of_a_value() {
+    let lab = Lab::new();
+    // Each file is large enough to be read by several tasks.
+    let small = "SET datafusion.optimizer.repartition_file_min_size = 1";
+    lab.session.sql(small).await.unwrap();
+    let lines = (0..40).map(|n| format!("{n},\"{n}\n7,seven\n8,eight\"\n"));
+    let text = format!("n,word\n{}", lines.collect::<String>());
+    let landing = landed(&lab, "in", &[("1.csv", &text)]);
+    stream(&lab, landing.to_str().unwrap(), "csv").await.unwrap();
+    let sink = MemorySink::new("all");
+    run(all(&lab, &sink).await).await.unwrap();
+    let mut wanted: Vec<String> = (0..40).map(|n| format!("{n} | {n}\n7,seven\n8,eight")).collect();
+    wanted.sort();
+    assert_eq!(rows(sink.rows()), wanted);
+}

@@ -157,7 +157,9 @@ fn format(name: FileFormatName, csv: Option<Csv>) -> Arc<dyn FileFormat> {
     match (name, csv) {
         (FileFormatName::Json, _) => Arc::new(JsonFormat::default()),
         (_, Some(Csv { header, delimiter })) => {
-            Arc::new(CsvFormat::default().with_has_header(header).with_delimiter(delimiter))
+            let format = CsvFormat::default().with_has_header(header).with_delimiter(delimiter);
+            // A line break within quotes would be where a large file is cut in parts.
+            Arc::new(format.with_newlines_in_values(true))
         }
         _ => Arc::new(ParquetFormat::default()),
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use datafusion::arrow::datatypes::{DataType, Field, Schema};
 use partwise_stream::{
-    ErrorKind, MemorySink, OutputMode, Result, StreamDefinition, StreamWriter, Trigger,
+    ErrorKind, MemorySink, OutputMode, Result, Step, StreamDefinition, StreamWriter, Trigger,
 };
 
 use crate::kit::{Lab, rows, run};
@@ -94,6 +94,54 @@ async fn files_that_are_all_named_otherwise_are_told() {
     std::fs::remove_file(landing.join("1.json")).unwrap();
     run(all(&lab, &sink).await).await.unwrap();
     assert_eq!(rows(sink.rows()), ["1 | NULL"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_whose_rows_do_not_fit_is_named() {
+    let cases = [
+        ("json", "{\"n\": 1}", "{\"n\": \"one\"}", "one"),
+        ("json", "{\"n\": 1}", "{\"n\": 1", "Truncated"),
+        ("csv", "n,word\n1,a\n", "n,word\none,a\n", "one"),
+        ("csv", "n,word\n1,a\n", "n,word\n2,a,b\n", "line 2"),
+        ("parquet", "", "no Parquet at all", ""),
+    ];
+    for (format, good, bad, word) in cases {
+        let lab = Lab::new();
+        let (name, other) = (format!("b.{format}"), format!("c.{format}"));
+        let first = format!("a.{format}");
+        let files = [(first.as_str(), good), (&name, bad), (&other, good)];
+        let landing = landed(&lab, "in", &files);
+        stream(&lab, landing.to_str().unwrap(), format).await.unwrap();
+        let sink = MemorySink::new("all");
+        let said = run(all(&lab, &sink).await).await.unwrap_err().to_string();
+        let named = format!("{} can't be read: ", landing.join(&name).display());
+        assert!(said.starts_with(&named) && said.contains(word), "{said}");
+        assert!(said.contains("mend the file or move it out of the folder"), "{said}");
+        landed(&lab, "in", &[(name.as_str(), good)]);
+        run(all(&lab, &sink).await).await.unwrap();
+        assert_eq!(rows(sink.rows()).len(), if format == "parquet" { 0 } else { 3 });
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_vanishes_before_it_is_read_is_named() {
+    for (format, content) in [("csv", "n,word\n1,one\n"), ("json", "{\"n\": 1}")] {
+        let lab = Lab::new();
+        let name = format!("1.{format}");
+        let landing = landed(&lab, "in", &[(&name, content)]);
+        stream(&lab, landing.to_str().unwrap(), format).await.unwrap();
+        let sink = MemorySink::new("all");
+        let gone = landing.join(&name);
+        let file = gone.clone();
+        let writer = all(&lab, &sink).await.before_each_step(move |step, _| {
+            if step == Step::Run {
+                std::fs::remove_file(&file).unwrap();
+            }
+            Ok(())
+        });
+        let said = run(writer).await.unwrap_err().to_string();
+        assert!(said.starts_with(&format!("{} can't be read: ", gone.display())), "{said}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -3,7 +3,7 @@
 //! ```text
 //! list   the folder -> files there, oldest first          (hidden and unfinished ones left out)
 //! seen   those no batch has had yet -> at most max_files_per_trigger -> offsets
-//! scan   offsets -> a plan over exactly these files
+//! scan   offsets -> a plan over exactly these files, whose errors name the file
 //! ```
 //! A file is known by its path: write it under a hidden name (`_x`, `.x`) or elsewhere, then rename
 //! it into the folder.
@@ -12,6 +12,8 @@ mod definition;
 mod folder;
 mod headers;
 mod list;
+mod morsel;
+mod named;
 mod scan;
 mod seen;
 

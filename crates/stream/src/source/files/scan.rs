@@ -11,6 +11,7 @@ use object_store::ObjectStore;
 use partwise_table::widening_adapters;
 
 use super::list::{FileOffsets, as_meta};
+use super::named::naming;
 use super::{FilesSource, headers};
 use crate::Result;
 use crate::source::ReadRequest;
@@ -33,11 +34,13 @@ pub(super) async fn plan(
         source.format.file_source(schema),
     )
     .with_file_groups(FileGroup::new(files).split_files(tasks))
-    // A task reads its own files alone, so that a batch that is repeated comes in the same order.
+    // A task reads its own share of the files alone, so that a batch that is repeated comes in
+    // the same order.
     .with_preserve_order(true)
     .with_expr_adapter(Some(widening_adapters()))
     .with_projection_indices(Some(request.projection.to_vec()))?
     .build();
     let state: &dyn Session = request.state;
-    Ok(source.format.create_physical_plan(state, config).await?)
+    let scan = source.format.create_physical_plan(state, config).await?;
+    Ok(naming(scan, &source.folder))
 }

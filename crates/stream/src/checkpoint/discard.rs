@@ -8,8 +8,10 @@ use super::disk::blocking;
 use super::lock::Held;
 use crate::{Error, Result};
 
-/// The names in a checkpoint, the one that makes it one last.
-const FOLDERS: [&str; 4] = ["offsets", "commits", "state", "sources"];
+/// The names in a checkpoint, the one that makes it one last. What is left when this is cut off is
+/// whole, or lacks what a start asks for: sums without commits would be input that nobody reads, and
+/// states without commits those of another run.
+const FOLDERS: [&str; 4] = ["sources", "state", "offsets", "commits"];
 const FILES: [&str; 2] = ["query.json", "lock"];
 
 /// Removes a checkpoint: a query that is started with the folder begins anew, and reads its source
@@ -49,5 +51,29 @@ fn gone(path: &Path, removed: std::io::Result<()>) -> Result<()> {
     match removed {
         Err(cause) if cause.kind() != IoKind::NotFound => Err(Error::io("remove", path, cause)),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_cut_off_leaves_no_sums_without_commits() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let dir = folder.path();
+        for name in ["sources", "offsets", "commits"] {
+            fs::create_dir(dir.join(name)).expect("a folder");
+            fs::write(dir.join(name).join("100"), b"{}").expect("a file");
+        }
+        fs::write(dir.join("query.json"), b"{}").expect("a file");
+        // What can't be removed as a folder is where it stops.
+        fs::write(dir.join("state"), b"").expect("a file");
+        discard(dir).expect_err("cut off");
+        assert!(!dir.join("sources").exists());
+        assert!(dir.join("offsets/100").exists() && dir.join("commits/100").exists());
+        fs::remove_file(dir.join("state")).expect("removed");
+        assert!(discard(dir).expect("discarded"));
+        assert!(!dir.exists());
     }
 }

@@ -17,7 +17,7 @@ mod identity;
 mod lock;
 
 pub use discard::drop_checkpoint;
-pub(crate) use disk::{blocking, numbers, read as read_file, remove, replace};
+pub(crate) use disk::{blocking, numbers, read as read_file, remove, replace, replace_with};
 pub(crate) use entry::{CommitEntry, Delivered, OffsetsEntry};
 pub(crate) use identity::Fingerprint;
 pub(crate) use lock::Runner;
@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::{Error, Result};
-use disk::{create_once, make_folders};
+use disk::{create_once, make_folders, sweep};
 use identity::Identity;
 use lock::Held;
 
@@ -71,8 +71,9 @@ impl Checkpoint {
             )));
         }
         let folders = ["offsets", "commits", "state", "sources"].map(|name| dir.join(name));
-        make_folders(dir, &folders)?;
+        make_folders(&folders)?;
         let held = Held::take(&dir.join("lock"))?;
+        folders.iter().map(PathBuf::as_path).chain([dir]).try_for_each(sweep)?;
         let path = dir.join("query.json");
         let identity = match read::<Identity>(&path)? {
             // Nothing has been read for it yet: a query that failed to start is corrected.
@@ -132,6 +133,13 @@ impl Checkpoint {
         let remembered = summed.map(|batch| self.entry::<Value>("sources", batch)).transpose()?;
         let mut position = Position { committed, remembered, ..Position::default() };
         let done = commits.last().copied();
+        if summed > done {
+            return Err(Error::corrupt(format!(
+                "{} has sums of batches that it lacks the commits of: restore the folder, or DROP \
+                 CHECKPOINT and start anew",
+                self.dir.display()
+            )));
+        }
         self.check_kept(&offsets, summed, done)?;
         for batch in offsets {
             let kept = summed.is_none_or(|summed| batch > summed);

@@ -175,3 +175,23 @@ async fn input_that_is_gone_or_changed_before_its_commit_is_named() {
     assert_eq!(changed.kind(), ErrorKind::Refused);
     assert!(changed.to_string().contains("001.parquet has changed"), "{changed}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_of_sums_alone_is_told_and_what_was_half_written_goes() {
+    let lab = Lab::new();
+    lab.trips(2, 1).await;
+    let (checkpoint, sink) = (lab.path("ck-q"), MemorySink::new("zones"));
+    let writer = async || {
+        let writer = lab.query("SELECT zone FROM trips", "q", OutputMode::Append).await;
+        writer.sink(sink.clone())
+    };
+    run(writer().await).await.unwrap();
+    let half = checkpoint.join("offsets/.2.67e55044-10b1-426f-9247-bb680e5fe0c8");
+    std::fs::write(&half, "{").unwrap();
+    run(writer().await).await.unwrap();
+    assert!(!half.exists());
+    std::fs::write(checkpoint.join("sources/100"), "{\"had\": []}").unwrap();
+    let error = run(writer().await).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Corrupt);
+    assert!(error.to_string().contains("DROP CHECKPOINT"), "{error}");
+}

@@ -3,6 +3,7 @@
 use datafusion::arrow::array::{BooleanArray, RecordBatch};
 use datafusion::arrow::compute::{filter_record_batch, min};
 
+use super::compact::compacted;
 use crate::Result;
 use crate::window::{WindowKey, numbers};
 
@@ -56,7 +57,7 @@ impl Chunk {
     pub fn alive_states(&self) -> Result<RecordBatch> {
         match self.count == self.states.num_rows() {
             true => Ok(self.states.clone()),
-            false => Ok(filter_record_batch(&self.states, &self.alive.clone().into())?),
+            false => compacted(&filter_record_batch(&self.states, &self.alive.clone().into())?),
         }
     }
 

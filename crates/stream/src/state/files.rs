@@ -1,14 +1,19 @@
 //! The groups in the checkpoint: `state/<n>.delta` holds those that batch n changed,
 //! `state/<n>.full` all of them, both as an Arrow IPC stream.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use datafusion::arrow::array::RecordBatch;
+use datafusion::arrow::datatypes::SchemaRef;
+use datafusion::arrow::error::ArrowError;
 use datafusion::arrow::ipc::reader::StreamReader;
 use datafusion::arrow::ipc::writer::StreamWriter;
 
 use super::State;
-use crate::checkpoint::{numbers, remove, replace};
+use super::compact::joined;
+use crate::checkpoint::{numbers, remove, replace_with};
 use crate::{Error, Result};
 
 const DELTA: &str = ".delta";
@@ -70,12 +75,19 @@ impl StateFiles {
         let full = self.changed > MIN_CHANGED.max(state.rows()) || self.deltas > MAX_DELTAS;
         if !full {
             let path = self.path(batch, DELTA);
-            return Ok(StateFile { path, content: bytes(state, changed)?, needless: None });
+            let states = joined(state.schema(), changed)?;
+            return Ok(StateFile {
+                path,
+                schema: Arc::clone(state.schema()),
+                states,
+                needless: None,
+            });
         }
         (self.deltas, self.changed) = (0, 0);
         Ok(StateFile {
             path: self.path(batch, FULL),
-            content: bytes(state, &state.all()?)?,
+            schema: Arc::clone(state.schema()),
+            states: state.all()?,
             needless: Some(self.path(batch, DELTA)),
         })
     }
@@ -101,7 +113,8 @@ impl StateFiles {
 #[derive(Debug)]
 pub(crate) struct StateFile {
     path: PathBuf,
-    content: Vec<u8>,
+    schema: SchemaRef,
+    states: Vec<RecordBatch>,
     /// Of a run of this batch that didn't come to its end.
     needless: Option<PathBuf>,
 }
@@ -109,21 +122,20 @@ pub(crate) struct StateFile {
 impl StateFile {
     /// Writes it, flushed.
     pub fn write(self) -> Result<()> {
-        replace(&self.path, &self.content)?;
+        replace_with(&self.path, |file| self.stream(file).map_err(std::io::Error::other))?;
         self.needless.map_or(Ok(()), |path| remove(&path))
+    }
+
+    /// Batch by batch: all of a large state isn't held a second time.
+    fn stream(&self, file: impl Write) -> Result<(), ArrowError> {
+        let mut writer = StreamWriter::try_new(file, &self.schema)?;
+        self.states.iter().try_for_each(|states| writer.write(states))?;
+        writer.finish()
     }
 }
 
 fn rows(states: &[RecordBatch]) -> u64 {
     states.iter().map(|batch| batch.num_rows() as u64).sum()
-}
-
-fn bytes(state: &State, states: &[RecordBatch]) -> Result<Vec<u8>> {
-    let mut writer = StreamWriter::try_new(Vec::new(), state.schema())?;
-    for batch in states {
-        writer.write(batch)?;
-    }
-    Ok(writer.into_inner()?)
 }
 
 fn read(path: &Path, state: &State) -> Result<Vec<RecordBatch>> {
@@ -147,6 +159,6 @@ fn read(path: &Path, state: &State) -> Result<Vec<RecordBatch>> {
     }
     let batches = reader.collect::<Result<Vec<_>, _>>().map_err(|e| damaged(&e))?;
     let schema = state.schema();
-    let same = |batch: RecordBatch| batch.with_schema(std::sync::Arc::clone(schema));
+    let same = |batch: RecordBatch| batch.with_schema(Arc::clone(schema));
     Ok(batches.into_iter().map(same).collect::<Result<_, _>>()?)
 }

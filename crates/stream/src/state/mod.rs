@@ -2,13 +2,14 @@
 //!
 //! ```text
 //! index   group columns as bytes -> (chunk, row)
-//! chunks  rows of states, one chunk per batch; rows that a later batch replaced are dead
+//! chunks  rows of states, mostly one chunk per batch; rows that a later batch replaced are dead
 //! ```
 //! A batch touches the groups of its rows alone: their states are looked up, merged with the new
 //! ones, and put back as a chunk. Chunks are put together now and then, so that what is in memory
 //! follows the number of groups alive.
 
 mod chunk;
+mod compact;
 mod files;
 
 pub(crate) use files::StateFiles;
@@ -16,15 +17,16 @@ pub(crate) use files::StateFiles;
 use std::collections::HashMap;
 
 use datafusion::arrow::array::{BooleanArray, RecordBatch, UInt32Array};
-use datafusion::arrow::compute::{concat_batches, filter_record_batch, take_record_batch};
+use datafusion::arrow::compute::{filter_record_batch, take_record_batch};
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::row::{RowConverter, Rows, SortField};
 
 use crate::window::WindowKey;
 use crate::{Error, ErrorKind, Result};
 use chunk::{Chunk, Place};
+use compact::joined;
 
-/// The chunks beyond which they are put together.
+/// The chunks since they were put together beyond which they are put together again.
 const MAX_CHUNKS: usize = 64;
 
 /// The states of all groups.
@@ -35,6 +37,8 @@ pub(crate) struct State {
     keys: RowConverter,
     index: HashMap<Box<[u8]>, Place>,
     chunks: Vec<Chunk>,
+    /// The first of them, which were put together last.
+    whole: usize,
     key_bytes: usize,
 }
 
@@ -48,7 +52,7 @@ impl State {
         let keys =
             RowConverter::new(fields.map(|f| SortField::new(f.data_type().clone())).collect())?;
         let (index, chunks) = (HashMap::new(), Vec::new());
-        Ok(Self { schema, group_columns, keys, index, chunks, key_bytes: 0 })
+        Ok(Self { schema, group_columns, keys, index, chunks, whole: 0, key_bytes: 0 })
     }
 
     /// Its columns.
@@ -98,16 +102,21 @@ impl State {
     /// # Errors
     /// A group that comes twice: memory was too short to merge them.
     pub fn put(&mut self, states: &[RecordBatch]) -> Result<()> {
-        let states = concat_batches(&self.schema, states)?;
-        if states.num_rows() == 0 {
-            return Ok(());
+        let first = self.chunks.len();
+        for states in joined(&self.schema, states)? {
+            self.push(states, first)?;
         }
+        self.put_together()
+    }
+
+    /// Puts states as a chunk; those from `first` on have other groups.
+    fn push(&mut self, states: RecordBatch, first: usize) -> Result<()> {
         let chunk = self.chunks.len();
         let keys = self.keys_of(&states)?;
         for (row, key) in keys.iter().enumerate() {
             let place = Place { chunk, row: u32::try_from(row).unwrap_or(u32::MAX) };
             match self.index.get_mut(key.as_ref()) {
-                Some(before) if before.chunk == chunk => return Err(twice()),
+                Some(before) if before.chunk >= first => return Err(twice()),
                 Some(before) => {
                     let before = std::mem::replace(before, place);
                     self.chunks[before.chunk].kill(before.row);
@@ -119,7 +128,7 @@ impl State {
             }
         }
         self.chunks.push(Chunk::new(states));
-        self.put_together()
+        Ok(())
     }
 
     /// Takes out the groups whose window the watermark has passed.
@@ -155,18 +164,13 @@ impl State {
     fn put_together(&mut self) -> Result<()> {
         let rows: usize = self.chunks.iter().map(|chunk| chunk.states().num_rows()).sum();
         let mostly_dead = rows > 1_024 && rows > 2 * self.index.len();
-        if self.chunks.len() <= MAX_CHUNKS && !mostly_dead {
+        if self.chunks.len() <= self.whole + MAX_CHUNKS && !mostly_dead {
             return Ok(());
         }
-        let states = concat_batches(&self.schema, &self.all()?)?;
+        let states = joined(&self.schema, &self.all()?)?;
         (self.index, self.chunks, self.key_bytes) = (HashMap::new(), Vec::new(), 0);
-        let keys = self.keys_of(&states)?;
-        for (row, key) in keys.iter().enumerate() {
-            let place = Place { chunk: 0, row: u32::try_from(row).unwrap_or(u32::MAX) };
-            self.key_bytes += key.as_ref().len();
-            self.index.insert(key.as_ref().into(), place);
-        }
-        self.chunks.push(Chunk::new(states));
+        states.into_iter().try_for_each(|states| self.push(states, 0))?;
+        self.whole = self.chunks.len();
         Ok(())
     }
 }
@@ -197,7 +201,8 @@ pub(crate) fn open_ones(
 mod tests {
     use std::sync::Arc;
 
-    use datafusion::arrow::array::{ArrayRef, Int64Array};
+    use datafusion::arrow::array::{ArrayRef, Int64Array, StringViewArray};
+    use datafusion::arrow::compute::concat_batches;
 
     use super::*;
 
@@ -238,5 +243,22 @@ mod tests {
         assert_eq!(state.rows(), 50);
         assert!(state.bytes() < 200_000, "{} bytes", state.bytes());
         assert_eq!(sums(&state)[49], (49, 999));
+    }
+
+    #[test]
+    fn a_group_that_lives_on_keeps_its_own_string_alone() {
+        let keyed = |keys: std::ops::Range<i64>| {
+            let sum: ArrayRef = Arc::new(keys.clone().collect::<Int64Array>());
+            let key: ArrayRef =
+                Arc::new(keys.map(|key| Some(format!("{key:0400}"))).collect::<StringViewArray>());
+            RecordBatch::try_from_iter([("key", key), ("sum", sum)]).expect("a batch")
+        };
+        let mut state = State::new(keyed(0..0).schema(), 1).expect("a state");
+        state.put(&[keyed(0..50)]).expect("put");
+        for _ in 0..1_000 {
+            state.put(&[keyed(1..50)]).expect("put");
+        }
+        assert_eq!(state.rows(), 50);
+        assert!(state.bytes() < 200_000, "{} bytes", state.bytes());
     }
 }

@@ -102,6 +102,7 @@ async fn a_file_whose_rows_do_not_fit_is_named() {
         ("json", "{\"n\": 1}", "{\"n\": \"one\"}", "one"),
         ("json", "{\"n\": 1}", "{\"n\": 1", "Truncated"),
         ("csv", "n,word\n1,a\n", "n,word\none,a\n", "one"),
+        ("csv", "n,word\n1.0,a\n", "n,word\n1.5,a\n", "1.5"),
         ("csv", "n,word\n1,a\n", "n,word\n2,a,b\n", "line 2"),
         ("parquet", "", "no Parquet at all", ""),
     ];
@@ -159,4 +160,63 @@ async fn line_breaks_within_quotes_are_part_of_a_value() {
     let mut wanted: Vec<String> = (0..40).map(|n| format!("{n} | {n}\n7,seven\n8,eight")).collect();
     wanted.sort();
     assert_eq!(rows(sink.rows()), wanted);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_json_are_what_they_say_or_an_error() {
+    let lab = Lab::new();
+    let small = "SET datafusion.optimizer.repartition_file_min_size = 1";
+    lab.session.sql(small).await.unwrap();
+    let lines: String = (0..50).map(|n| format!("{{\"n\": {n}.0, \"word\": {n}}}\n")).collect();
+    let big = "{\"word\": 1.50, \"n\": 9007199254740993}";
+    let landing = landed(&lab, "in", &[("1.json", lines.trim()), ("2.json", big)]);
+    stream(&lab, landing.to_str().unwrap(), "json").await.unwrap();
+    let sink = MemorySink::new("all");
+    run(all(&lab, &sink).await).await.unwrap();
+    let mut wanted: Vec<String> = (0..50).map(|n| format!("{n} | {n}")).collect();
+    wanted.push("9007199254740993 | 1.50".to_owned());
+    wanted.sort();
+    assert_eq!(rows(sink.rows()), wanted);
+    for cut in ["1.9", "9223372036854775808", "true"] {
+        landed(&lab, "in", &[("3.json", &format!("{{\"n\": 7}}\n{{\"n\": {cut}}}"))]);
+        let said = run(all(&lab, &sink).await).await.unwrap_err().to_string();
+        assert!(said.contains("/3.json can't be read: "), "{said}");
+        assert!(said.contains(&format!("column n is Int64, which can't hold '{cut}'")), "{said}");
+    }
+    // What isn't asked for isn't read.
+    let writer = lab.query("SELECT count(*) AS c FROM s", "c", OutputMode::Complete).await;
+    let counts = MemorySink::new("counts");
+    run(writer.sink(counts.clone())).await.unwrap();
+    assert_eq!(rows(counts.rows()), ["53"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn decimals_keep_all_their_digits_in_each_format() {
+    let columns = Schema::new(vec![
+        Field::new("word", DataType::Utf8, true),
+        Field::new("d", DataType::Decimal128(10, 2), true),
+    ]);
+    let cases = [
+        ("json", "{\"d\": 1.990}\n{\"d\": null}", "{\"d\": 1.999}"),
+        ("csv", "word,d\n,1.990\na,\n", "word,d\n,1.999\n"),
+    ];
+    for (format, good, bad) in cases {
+        let lab = Lab::new();
+        let name = format!("1.{format}");
+        let landing = landed(&lab, "in", &[(&name, good)]);
+        let definition = StreamDefinition::files("s", landing.to_string_lossy());
+        let definition = definition.option("format", format).columns(Arc::new(columns.clone()));
+        lab.streams.create_stream(&definition).await.unwrap();
+        let sink = MemorySink::new("all");
+        let all = async || {
+            let writer = lab.query("SELECT d FROM s", "q", OutputMode::Append).await;
+            writer.sink(sink.clone())
+        };
+        run(all().await).await.unwrap();
+        assert_eq!(rows(sink.rows()), ["1.99", "NULL"]);
+        landed(&lab, "in", &[(&format!("2.{format}"), bad)]);
+        let said = run(all().await).await.unwrap_err().to_string();
+        assert!(said.contains(&format!("/2.{format} can't be read: ")), "{said}");
+        assert!(said.contains("column d is Decimal128(10, 2), which can't hold '1.999'"), "{said}");
+    }
 }

@@ -11,6 +11,7 @@
 mod definition;
 mod folder;
 mod headers;
+mod lines;
 mod list;
 mod morsel;
 mod named;

@@ -1,4 +1,4 @@
-//! The morsels of a file, their errors with its name.
+//! The morsels of a file: its rows under the stream's columns, its errors with its name.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,26 +13,31 @@ use futures::stream::BoxStream;
 use super::folder::Folder;
 use super::named::named;
 use crate::Error;
+use crate::source::json::ExactColumns;
 
 /// The morselizer of a task.
 #[derive(Debug)]
 pub(super) struct NamedMorselizer {
-    inner: Box<dyn Morselizer>,
-    folder: Arc<Folder>,
-}
-
-impl NamedMorselizer {
-    pub fn new(inner: Box<dyn Morselizer>, folder: Arc<Folder>) -> Self {
-        Self { inner, folder }
-    }
+    pub inner: Box<dyn Morselizer>,
+    pub folder: Arc<Folder>,
+    /// Where rows are read as texts.
+    pub columns: Option<Arc<ExactColumns>>,
 }
 
 impl Morselizer for NamedMorselizer {
     fn plan_file(&self, file: PartitionedFile) -> DFResult<Box<dyn MorselPlanner>> {
         let name: Arc<str> = self.folder.name_of(&file.object_meta.location).into();
         let inner = self.inner.plan_file(file).map_err(of(&name))?;
-        Ok(Named { inner, name }.boxed_planner())
+        let file = File { name, columns: self.columns.clone() };
+        Ok(Box::new(Named { inner, file }))
     }
+}
+
+/// A file that is read.
+#[derive(Clone)]
+struct File {
+    name: Arc<str>,
+    columns: Option<Arc<ExactColumns>>,
 }
 
 /// To an error with the file's name.
@@ -43,7 +48,7 @@ fn of(name: &str) -> impl Fn(DataFusionError) -> DataFusionError + '_ {
 /// A part of reading a file.
 struct Named<T> {
     inner: T,
-    name: Arc<str>,
+    file: File,
 }
 
 impl<T: fmt::Debug> fmt::Debug for Named<T> {
@@ -52,41 +57,45 @@ impl<T: fmt::Debug> fmt::Debug for Named<T> {
     }
 }
 
-impl Named<Box<dyn MorselPlanner>> {
-    fn boxed_planner(self) -> Box<dyn MorselPlanner> {
-        Box::new(self)
-    }
-}
-
 impl MorselPlanner for Named<Box<dyn MorselPlanner>> {
     fn plan(self: Box<Self>) -> DFResult<Option<MorselPlan>> {
-        let Self { inner, name } = *self;
-        let plan = inner.plan().map_err(of(&name))?;
-        Ok(plan.map(|plan| with_name(plan, &name)))
+        let Self { inner, file } = *self;
+        let plan = inner.plan().map_err(of(&file.name))?;
+        Ok(plan.map(|plan| file.watching(plan)))
     }
 }
 
 impl Morsel for Named<Box<dyn Morsel>> {
     fn into_stream(self: Box<Self>) -> BoxStream<'static, DFResult<RecordBatch>> {
-        let Self { inner, name } = *self;
-        inner.into_stream().map(move |rows| rows.map_err(of(&name))).boxed()
+        let Self { inner, file } = *self;
+        let rows = inner.into_stream();
+        rows.map(move |rows| file.exactly(rows).map_err(of(&file.name))).boxed()
     }
 }
 
-fn with_name(mut plan: MorselPlan, name: &Arc<str>) -> MorselPlan {
-    let morsels = plan.take_morsels().into_iter();
-    let morsels = morsels.map(|inner| Named { inner, name: Arc::clone(name) });
-    let planners = plan.take_ready_planners().into_iter();
-    let planners = planners.map(|inner| Named { inner, name: Arc::clone(name) }.boxed_planner());
-    let mut wrapped = MorselPlan::new()
-        .with_morsels(morsels.map(|morsel| Box::new(morsel) as Box<dyn Morsel>).collect())
-        .with_planners(planners.collect());
-    if let Some(pending) = plan.take_pending_planner() {
-        let name = Arc::clone(name);
-        wrapped.set_pending_planner(async move {
-            let inner = pending.await.map_err(of(&name))?;
-            Ok(Named { inner, name }.boxed_planner())
-        });
+impl File {
+    fn exactly(&self, rows: DFResult<RecordBatch>) -> DFResult<RecordBatch> {
+        match &self.columns {
+            Some(columns) => Ok(columns.exactly(&rows?)?),
+            None => rows,
+        }
     }
-    wrapped
+
+    /// The plan with all its parts of this file.
+    fn watching(&self, mut plan: MorselPlan) -> MorselPlan {
+        let planner =
+            |inner| -> Box<dyn MorselPlanner> { Box::new(Named { inner, file: self.clone() }) };
+        let morsel = |inner| -> Box<dyn Morsel> { Box::new(Named { inner, file: self.clone() }) };
+        let planners = plan.take_ready_planners().into_iter().map(planner).collect();
+        let morsels = plan.take_morsels().into_iter().map(morsel).collect();
+        let mut watched = MorselPlan::new().with_morsels(morsels).with_planners(planners);
+        if let Some(pending) = plan.take_pending_planner() {
+            let file = self.clone();
+            watched.set_pending_planner(async move {
+                let inner = pending.await.map_err(of(&file.name))?;
+                Ok(Box::new(Named { inner, file }) as Box<dyn MorselPlanner>)
+            });
+        }
+        watched
+    }
 }

@@ -1,5 +1,5 @@
-//! A scan whose errors name the file: decoders know lines and columns, and of a thousand files that
-//! helps nobody.
+//! A scan of the stream's columns whose errors name the file: decoders know lines and columns, and of
+//! a thousand files that helps nobody.
 
 use std::fmt;
 use std::sync::Arc;
@@ -18,9 +18,12 @@ use datafusion::physical_plan::{DisplayFormatType, ExecutionPlan};
 use datafusion_datasource::morsel::Morselizer;
 use object_store::ObjectStore;
 
+use super::FilesSource;
 use super::folder::Folder;
 use super::morsel::NamedMorselizer;
 use crate::Error;
+use crate::source::StreamSource;
+use crate::source::json::ExactColumns;
 
 /// The error of a file that can't be read, or whose rows aren't the stream's.
 pub(super) fn named(file: &str, cause: Error) -> Error {
@@ -31,27 +34,43 @@ pub(super) fn named(file: &str, cause: Error) -> Error {
     Error::new(cause.kind(), text).with_source(cause)
 }
 
-/// The scan of files of a folder, its errors named; another plan as it is.
-pub(super) fn naming(scan: Arc<dyn ExecutionPlan>, folder: &Folder) -> Arc<dyn ExecutionPlan> {
+/// The scan of files of a stream, under its columns, the errors named; another plan as it is.
+pub(super) fn naming(scan: Arc<dyn ExecutionPlan>, stream: &FilesSource) -> Arc<dyn ExecutionPlan> {
     let files = scan.downcast_ref::<DataSourceExec>();
     let files = files.and_then(|scan| scan.data_source().downcast_ref::<FileScanConfig>());
     let Some(config) = files.cloned() else { return scan };
     let inner = Arc::clone(config.file_source());
-    let source = NamedSource { inner, folder: Arc::new(folder.clone()) };
+    let (folder, schema) = (Arc::new(stream.folder.clone()), stream.schema().into());
+    let source = NamedSource { inner, folder, schema };
     let config = FileScanConfigBuilder::from(config).with_source(Arc::new(source)).build();
     DataSourceExec::from_data_source(config)
 }
 
-/// A format's source, answering for it in all but its errors.
+/// A format's source, answering for it in all but its errors and the types of its columns.
 #[derive(Clone)]
 struct NamedSource {
     inner: Arc<dyn FileSource>,
     folder: Arc<Folder>,
+    /// The stream's columns, which the format's source may read as texts.
+    schema: TableSchema,
 }
 
 impl NamedSource {
     fn wrap(&self, inner: Arc<dyn FileSource>) -> Arc<dyn FileSource> {
-        Arc::new(Self { inner, folder: Arc::clone(&self.folder) })
+        Arc::new(Self { inner, ..self.clone() })
+    }
+
+    /// The stream's columns that are read; none where the format's source gives them as they are.
+    fn columns(&self) -> DFResult<Option<ExactColumns>> {
+        let all = self.schema.file_schema();
+        if self.inner.table_schema().file_schema() == all {
+            return Ok(None);
+        }
+        let columns = match self.inner.projection() {
+            Some(projection) => Arc::new(projection.project_schema(all)?),
+            None => Arc::clone(all),
+        };
+        Ok(Some(ExactColumns::new(columns)))
     }
 }
 
@@ -72,11 +91,12 @@ impl FileSource for NamedSource {
         partition: usize,
     ) -> DFResult<Box<dyn Morselizer>> {
         let inner = self.inner.create_morselizer(store, config, partition)?;
-        Ok(Box::new(NamedMorselizer::new(inner, Arc::clone(&self.folder))))
+        let (folder, columns) = (Arc::clone(&self.folder), self.columns()?.map(Arc::new));
+        Ok(Box::new(NamedMorselizer { inner, folder, columns }))
     }
 
     fn table_schema(&self) -> &TableSchema {
-        self.inner.table_schema()
+        &self.schema
     }
 
     fn with_batch_size(&self, batch_size: usize) -> Arc<dyn FileSource> {

@@ -1,8 +1,11 @@
 //! PostgreSQL's column types and what of Arrow fits into them.
 
-use datafusion::arrow::datatypes::{DataType, Field, TimeUnit};
+use datafusion::arrow::datatypes::{DataType, Field, IntervalUnit, TimeUnit};
 use partwise_stream::{Error, Result};
 use tokio_postgres::types::Type;
+
+/// An interval's fields where none is left out.
+const ALL_FIELDS: i32 = 0x7fff;
 
 /// A type of a column that rows can be written to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,9 +114,12 @@ impl Kind {
     }
 
     /// Whether all values of an Arrow type are values of this, or are checked one by one; `typmod` is
-    /// the column's, which limits a numeric's digits.
+    /// the column's, which limits the digits of numbers and of seconds. That of a list is its values'.
     pub fn takes(&self, values: &DataType, typmod: i32) -> bool {
         use Kind::{Bpchar, Float4, Float8, Int2, Int4, Int8, Json, Jsonb, Numeric, Text, Varchar};
+        if let (Self::List(kind), Some(item)) = (self, item(values)) {
+            return kind.takes(item, typmod);
+        }
         let Some(own) = natural(values) else { return false };
         match (own, self) {
             (Int2, Int4 | Int8) | (Int4, Int8) | (Float4, Float8) => true,
@@ -122,7 +128,35 @@ impl Kind {
             // Values above the highest bigint fail.
             (Numeric, Int8) => matches!(plain(values), DataType::UInt64),
             (Self::Bytea, Self::Uuid) => matches!(plain(values), DataType::FixedSizeBinary(16)),
-            (own, kind) => own == *kind,
+            (own, kind) => own == *kind && second_digits(values) <= kind.kept_second_digits(typmod),
+        }
+    }
+
+    /// Whether values of an Arrow type that differ also differ for the server, so that they can be
+    /// keys.
+    pub fn tells_apart(&self, values: &DataType) -> bool {
+        match (self, plain(values)) {
+            // One document may be written in several ways.
+            (Self::Json | Self::Jsonb, _) => false,
+            // A month is 30 days, a day 24 hours.
+            (Self::Interval, DataType::Interval(unit)) => *unit == IntervalUnit::YearMonth,
+            // 0 and -0 are one for the server, and two in a list of DataFusion's.
+            (Self::List(kind), _) => {
+                !matches!(**kind, Self::Float4 | Self::Float8)
+                    && item(values).is_some_and(|item| kind.tells_apart(item))
+            }
+            _ => true,
+        }
+    }
+
+    /// Digits of a second that a column keeps; more would be rounded off.
+    fn kept_second_digits(&self, typmod: i32) -> i32 {
+        match self {
+            Self::Time | Self::Timestamp | Self::Timestamptz if typmod >= 0 => typmod,
+            // Sixteen bits say which fields it has, sixteen how many digits.
+            Self::Interval if typmod >= 0 && typmod >> 16 != ALL_FIELDS => -1,
+            Self::Interval if typmod >= 0 => typmod & 0xffff,
+            _ => i32::MAX,
         }
     }
 }
@@ -169,14 +203,37 @@ fn natural(values: &DataType) -> Option<Kind> {
         Timestamp(_, None) => Kind::Timestamp,
         Timestamp(_, Some(_)) => Kind::Timestamptz,
         Interval(_) | Duration(_) => Kind::Interval,
-        List(values) | LargeList(values) | FixedSizeList(values, _) => {
-            match natural(values.data_type())? {
-                Kind::List(_) => return None,
-                scalar => Kind::List(Box::new(scalar)),
-            }
-        }
-        _ => return None,
+        list => match natural(item(list)?)? {
+            Kind::List(_) => return None,
+            scalar => Kind::List(Box::new(scalar)),
+        },
     })
+}
+
+/// The type of a list's values.
+fn item(values: &DataType) -> Option<&DataType> {
+    match plain(values) {
+        DataType::List(item) | DataType::LargeList(item) | DataType::FixedSizeList(item, _) => {
+            Some(item.data_type())
+        }
+        _ => None,
+    }
+}
+
+/// Digits of a second that values may have; those of nanoseconds are checked one by one.
+fn second_digits(values: &DataType) -> i32 {
+    use DataType::{Duration, Interval, Time32, Time64, Timestamp};
+    match plain(values) {
+        Time32(unit) | Time64(unit) | Timestamp(unit, _) | Duration(unit) => match unit {
+            TimeUnit::Second => 0,
+            TimeUnit::Millisecond => 3,
+            TimeUnit::Microsecond | TimeUnit::Nanosecond => 6,
+        },
+        Interval(IntervalUnit::YearMonth) => 0,
+        Interval(IntervalUnit::DayTime) => 3,
+        Interval(IntervalUnit::MonthDayNano) => 6,
+        _ => 0,
+    }
 }
 
 fn digits(values: &DataType) -> (u8, i8) {

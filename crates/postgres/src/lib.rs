@@ -53,7 +53,12 @@
 //! # Guarantees
 //!
 //! - Each batch is in the table once, whatever is repeated; an older batch changes nothing.
-//! - A value is stored as it is or the batch fails: nothing is rounded, cut or shifted.
+//! - A value is stored as it is or the batch fails: nothing is rounded, cut, padded or shifted. A
+//!   column that keeps fewer digits of a number or of a second than the query's type has is refused
+//!   when the query starts; a text has to fit a `varchar(n)`, fill a `char(n)`, and be a `uuid` in
+//!   PostgreSQL's own spelling. Text in a `jsonb` column is the document that it says.
+//! - Keys that differ in the query differ in the table: key columns of `json`, of intervals with days
+//!   and of lists of floats, and those that compare texts by other than their bytes, are refused.
 //! - The password of the url is in no message, checkpoint or debug output.
 //!
 //! # Known limits

@@ -61,7 +61,8 @@ impl CopyRows {
 
 /// The encoders of the columns of a record batch.
 pub(crate) fn encoders(columns: &[Column], rows: &RecordBatch) -> Result<Vec<Encoder>> {
-    let encoder =
-        |column: &Column| Encoder::new(&column.name, rows.column(column.from), &column.kind);
+    let encoder = |column: &Column| {
+        Encoder::new(&column.name, rows.column(column.from), &column.kind, column.typmod)
+    };
     columns.iter().map(encoder).collect()
 }

@@ -22,6 +22,7 @@ use partwise_stream::{Error, Result};
 use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 use crate::kind::Kind;
+use crate::target::Column;
 
 /// Puts the bytes of the value in a row behind others.
 type Put = Box<dyn Fn(usize, &mut BytesMut) -> Result<()> + Send + Sync>;
@@ -33,13 +34,13 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    /// The values of a column as a kind that takes them.
+    /// The values of a column as a kind that takes them; `typmod` is the column's.
     ///
     /// # Errors
     /// A value that the kind doesn't have, such as nanoseconds; the column is named.
-    pub fn new(name: &str, values: &ArrayRef, kind: &Kind) -> Result<Self> {
+    pub fn new(name: &str, values: &ArrayRef, kind: &Kind, typmod: i32) -> Result<Self> {
         let normal = normal::normal(values, kind).map_err(|error| in_column(name, &error))?;
-        let put = value::put(&normal, kind).map_err(|error| in_column(name, &error))?;
+        let put = value::put(&normal, kind, typmod).map_err(|error| in_column(name, &error))?;
         let name = name.to_owned();
         Ok(Self {
             nulls: normal.logical_nulls(),
@@ -93,16 +94,15 @@ impl ArrayParameter {
     /// # Errors
     /// As those of [`Encoder`].
     pub fn new<'a>(
-        name: &str,
-        kind: &Kind,
+        column: &Column,
         rows: usize,
-        columns: impl Iterator<Item = &'a ArrayRef>,
+        pieces: impl Iterator<Item = &'a ArrayRef>,
     ) -> Result<Self> {
         let mut out = BytesMut::new();
-        put_array_header(kind, rows, &mut out)?;
-        for column in columns {
-            let encoder = Encoder::new(name, column, kind)?;
-            for row in 0..column.len() {
+        put_array_header(&column.kind, rows, &mut out)?;
+        for values in pieces {
+            let encoder = Encoder::new(&column.name, values, &column.kind, column.typmod)?;
+            for row in 0..values.len() {
                 encoder.put(row, &mut out)?;
             }
         }

@@ -21,8 +21,9 @@ const FIRST_MICROSECOND: i64 = FIRST_DAY * 86_400_000_000;
 const DAYS: std::ops::Range<i64> = -2_451_545..2_145_031_949;
 const MICROSECONDS: std::ops::Range<i64> = -211_813_488_000_000_000..9_223_371_331_200_000_000;
 
-/// How values of a kind, in its normal type, are put; rows with NULL are never asked for.
-pub(super) fn put(values: &ArrayRef, kind: &Kind) -> Result<Put> {
+/// How values of a kind, in its normal type, are put into a column with a typmod; rows with NULL are
+/// never asked for.
+pub(super) fn put(values: &ArrayRef, kind: &Kind, typmod: i32) -> Result<Put> {
     macro_rules! number {
         ($ty:ty, $put:ident) => {{
             let values = values.as_primitive::<$ty>().clone();
@@ -47,8 +48,9 @@ pub(super) fn put(values: &ArrayRef, kind: &Kind) -> Result<Put> {
         Kind::Float8 => number!(Float64Type, put_f64),
         Kind::Time => number!(Time64MicrosecondType, put_i64),
         Kind::Numeric => decimals(values)?,
-        Kind::Text | Kind::Varchar | Kind::Bpchar | Kind::Json => texts(values, None),
-        Kind::Jsonb => texts(values, Some(1)),
+        Kind::Text | Kind::Json => texts(values, Form::Plain),
+        Kind::Jsonb => texts(values, Form::Jsonb),
+        Kind::Varchar | Kind::Bpchar => texts(values, Form::of_length(kind, typmod)),
         Kind::Uuid => uuids(values),
         Kind::Bytea => {
             let values = values.as_binary::<i64>().clone();
@@ -60,7 +62,7 @@ pub(super) fn put(values: &ArrayRef, kind: &Kind) -> Result<Put> {
         Kind::Date => dates(values),
         Kind::Timestamp | Kind::Timestamptz => timestamps(values),
         Kind::Interval => intervals(values),
-        Kind::List(of) => lists(values, of)?,
+        Kind::List(of) => lists(values, of, typmod)?,
     })
 }
 
@@ -78,8 +80,46 @@ fn decimals(values: &ArrayRef) -> Result<Put> {
     }
 }
 
-/// Text, behind the version that jsonb begins with.
-fn texts(values: &ArrayRef, version: Option<u8>) -> Put {
+/// What a text has to be.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Plain,
+    /// It goes behind a version.
+    Jsonb,
+    /// So many characters, where the server would cut blanks off.
+    AtMost(usize),
+    /// As many, where the server would add blanks.
+    Exactly(usize),
+}
+
+impl Form {
+    /// That of a `varchar(n)` or `char(n)`; the server counts four bytes with n.
+    fn of_length(kind: &Kind, typmod: i32) -> Self {
+        match (usize::try_from(typmod - 4), kind) {
+            (Ok(length), Kind::Bpchar) => Self::Exactly(length),
+            (Ok(length), _) => Self::AtMost(length),
+            (Err(_), _) => Self::Plain,
+        }
+    }
+
+    fn check(self, text: &str) -> Result<()> {
+        let (fits, column) = match self {
+            Self::Plain | Self::Jsonb => return Ok(()),
+            Self::AtMost(most) => (text.chars().count() <= most, format!("varchar({most})")),
+            Self::Exactly(all) => (text.chars().count() == all, format!("char({all})")),
+        };
+        match fits {
+            true => Ok(()),
+            false => Err(Error::invalid(format!(
+                "the text {text:?} has {} characters, and the column is {column}: ALTER TABLE the \
+                 column to text, or make it fit in the query",
+                text.chars().count()
+            ))),
+        }
+    }
+}
+
+fn texts(values: &ArrayRef, form: Form) -> Put {
     let values = values.as_string::<i64>().clone();
     Box::new(move |row, out| {
         let text = values.value(row);
@@ -89,8 +129,9 @@ fn texts(values: &ArrayRef, version: Option<u8>) -> Put {
                  replace() it"
             )));
         }
-        if let Some(version) = version {
-            out.put_u8(version);
+        form.check(text)?;
+        if let Form::Jsonb = form {
+            out.put_u8(1);
         }
         out.put_slice(text.as_bytes());
         Ok(())
@@ -110,6 +151,14 @@ fn uuids(values: &ArrayRef) -> Put {
         let text = values.value(row);
         let uuid = Uuid::parse_str(text)
             .map_err(|_| Error::invalid(format!("the text {text:?} is no uuid")))?;
+        // Two spellings of a key would be one row.
+        let spelled = uuid.to_string();
+        if spelled != text {
+            return Err(Error::invalid(format!(
+                "the text {text:?} is a uuid that PostgreSQL gives back as {spelled}: spell it so in \
+                 the query, with lower() or replace()"
+            )));
+        }
         out.put_slice(uuid.as_bytes());
         Ok(())
     })
@@ -160,9 +209,9 @@ fn intervals(values: &ArrayRef) -> Put {
     })
 }
 
-fn lists(values: &ArrayRef, of: &Kind) -> Result<Put> {
+fn lists(values: &ArrayRef, of: &Kind, typmod: i32) -> Result<Put> {
     let lists = values.as_list::<i64>().clone();
-    let (of, encoder) = (of.clone(), Encoder::new("its values", lists.values(), of)?);
+    let (of, encoder) = (of.clone(), Encoder::new("its values", lists.values(), of, typmod)?);
     Ok(Box::new(move |row, out| {
         let range = lists.value_offsets()[row]..lists.value_offsets()[row + 1];
         put_array_header(&of, (range.end - range.start) as usize, out)?;

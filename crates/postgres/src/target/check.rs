@@ -1,25 +1,15 @@
 //! Checking a table that is there.
 
-use datafusion::arrow::datatypes::FieldRef;
 use partwise_stream::sink::SinkQuery;
 use partwise_stream::{Error, Result};
 use tokio_postgres::Transaction;
 
+use super::columns::{self, Found};
 use super::make::nullable;
 use super::name::list;
-use super::{Column, Layout, NULLS_NOT_DISTINCT, TableName, Target, quoted};
-use crate::kind::{Kind, declared};
+use super::{Column, Layout, NULLS_NOT_DISTINCT, TableName, Target};
+use crate::kind::Kind;
 use crate::trouble::Trouble;
-
-/// A column of the table, as the catalog has it.
-struct Found {
-    name: String,
-    oid: u32,
-    typmod: i32,
-    not_null: bool,
-    filled: bool,
-    sql: String,
-}
 
 /// The oid of a table; none where it isn't there.
 ///
@@ -53,66 +43,17 @@ pub(super) async fn table(
     let Some(oid) = oid(transaction, name).await? else {
         return Err(Error::internal(format!("{name} is gone")).into());
     };
-    let found = columns(transaction, oid).await?;
-    let columns = matched(name, query, &found)?;
+    let found = columns::read(transaction, oid).await?;
+    let columns = columns::matched(name, query, &found)?;
     own(name, &layout, &found)?;
     check_filled(name, query, &layout, &found)?;
     let layout = spelled(layout, query, &columns, &found);
+    if let Layout::Keyed { keys, .. } = &layout {
+        columns::check_keys(name, query, &columns, keys, &found)?;
+    }
     let unique = unique(transaction, oid, version).await?;
     check_unique(name, query, &layout, &found, &unique, version)?;
     Ok(Target { name: name.clone(), columns, layout })
-}
-
-async fn columns(transaction: &Transaction<'_>, oid: u32) -> Result<Vec<Found>, Trouble> {
-    let ask = "SELECT attname::text, atttypid, atttypmod, attnotnull, \
-               atthasdef OR attidentity <> '' AS filled, format_type(atttypid, atttypmod) \
-               FROM pg_attribute WHERE attrelid = $1 AND attnum > 0 AND NOT attisdropped \
-               ORDER BY attnum";
-    let rows = transaction.query(ask, &[&oid]).await?;
-    let read = |row: &tokio_postgres::Row| -> Result<Found, tokio_postgres::Error> {
-        Ok(Found {
-            name: row.try_get(0)?,
-            oid: row.try_get(1)?,
-            typmod: row.try_get(2)?,
-            not_null: row.try_get(3)?,
-            filled: row.try_get(4)?,
-            sql: row.try_get(5)?,
-        })
-    };
-    Ok(rows.iter().map(read).collect::<Result<_, _>>()?)
-}
-
-fn find<'a>(found: &'a [Found], name: &str) -> Option<&'a Found> {
-    let same = found.iter().find(|column| column.name == name);
-    same.or_else(|| found.iter().find(|column| column.name.eq_ignore_ascii_case(name)))
-}
-
-/// The query's columns in the table.
-fn matched(name: &TableName, query: &SinkQuery, found: &[Found]) -> Result<Vec<Column>> {
-    let column = |(from, field): (usize, &FieldRef)| -> Result<Column> {
-        let Some(there) = find(found, field.name()) else {
-            return Err(Error::invalid(format!(
-                "{name} has no column {}: name the query's columns as the table's, or ALTER TABLE \
-                 {name} ADD COLUMN {} {}",
-                field.name(),
-                quoted(field.name()),
-                declared(field)?
-            )));
-        };
-        let kind = Kind::of_oid(there.oid);
-        match kind.filter(|kind| kind.takes(field.data_type(), there.typmod)) {
-            Some(kind) => Ok(Column { name: there.name.clone(), from, kind }),
-            None => Err(Error::invalid(format!(
-                "the column {} of {name} is {}, and the query gives {}, which would be {}: CAST it in \
-                 the query, or ALTER TABLE the column",
-                there.name,
-                there.sql,
-                field.data_type(),
-                declared(field)?
-            ))),
-        }
-    };
-    query.schema.fields().iter().enumerate().map(column).collect()
 }
 
 /// Checks the columns that say which query and batch a row is of.

@@ -8,6 +8,7 @@
 //! ```
 
 mod check;
+mod columns;
 mod make;
 mod name;
 
@@ -40,8 +41,9 @@ pub(crate) struct Column {
     pub name: String,
     /// Its place among the query's.
     pub from: usize,
-    /// The table's type.
+    /// The table's type, and the limits that it has there.
     pub kind: Kind,
+    pub typmod: i32,
 }
 
 /// How a row is told apart, and what a batch does.

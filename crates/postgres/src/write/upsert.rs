@@ -38,7 +38,7 @@ impl Upsert<'_> {
         let mut arrays = Vec::new();
         for column in &self.target.columns {
             let values = pieces.iter().map(|(_, rows)| rows.column(column.from));
-            let array = ArrayParameter::new(&column.name, &column.kind, numbers.len(), values)?;
+            let array = ArrayParameter::new(column, numbers.len(), values)?;
             arrays.push((array, column.kind.array()));
         }
         let mut values: Vec<(&(dyn ToSql + Sync), Type)> =

@@ -271,15 +271,112 @@ async fn columns_of_a_table_that_is_there_take_what_fits() {
     }
 }
 
+/// Columns of a table that is there, values for them, and what is said: of the types, or of a value.
+fn coarser() -> Vec<(&'static str, ArrayRef, &'static str)> {
+    let micros = || TimestampMicrosecondArray::from(vec![1_500_000, 1]);
+    let texts = |of: [&str; 2]| -> ArrayRef { Arc::new(StringArray::from(of.to_vec())) };
+    let months = |m, d, n| IntervalMonthDayNano::new(m, d, n);
+    let days = || IntervalMonthDayNanoArray::from(vec![months(14, 1, 1_000), months(0, 0, 0)]);
+    let cents = ListArray::new(
+        Arc::new(Field::new("item", DataType::Decimal128(5, 4), true)),
+        datafusion::arrow::buffer::OffsetBuffer::from_lengths([1, 1]),
+        decimal128(vec![12_345, 1], 5, 4),
+        None,
+    );
+    vec![
+        ("numeric(10, 1)", decimal128(vec![125, 1], 5, 2), "would be numeric(5, 2)"),
+        ("numeric(10, 2)[]", Arc::new(cents), "is numeric(10,2)[]"),
+        ("timestamp(0)", Arc::new(micros()), "is timestamp(0) without time zone"),
+        ("timestamp(5)", Arc::new(micros()), "is timestamp(5) without time zone"),
+        ("timestamptz(3)", Arc::new(micros().with_timezone("UTC")), "is timestamp(3) with time"),
+        ("time(0)", Arc::new(Time64NanosecondArray::from(vec![1_000, 0])), "is time(0) without"),
+        ("time(2)", Arc::new(Time32MillisecondArray::from(vec![1, 0])), "is time(2) without"),
+        ("interval(0)", Arc::new(days()), "is interval(0)"),
+        (
+            "interval month",
+            Arc::new(IntervalYearMonthArray::from(vec![14, 1])),
+            "is interval month",
+        ),
+        ("varchar(3)", texts(["abc   ", "d"]), "has 6 characters, and the column is varchar(3)"),
+        ("varchar(3)", texts(["d", "abcd"]), "has 4 characters, and the column is varchar(3)"),
+        ("char(3)", texts(["ab", "abc"]), "has 2 characters, and the column is char(3)"),
+        (
+            "uuid",
+            texts(["0D8D5C1E-9D0F-4F0E-8A53-0123456789AB", ""]),
+            "as 0d8d5c1e-9d0f-4f0e-8a53-0123456789ab",
+        ),
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_numeric_column_that_would_round_is_refused() {
-    let Some(lab) = Lab::new("rounds") else { return };
+async fn a_column_that_would_change_values_is_refused() {
+    let Some(lab) = Lab::new("coarser") else { return };
+    for (at, (column, values, says)) in coarser().into_iter().enumerate() {
+        let is_list = values.data_type().is_nested();
+        let way = ["rows", "arrays", "staged"][if is_list { 2 } else { at % 3 }];
+        let unique = if way == "rows" { "query_id, batch_id, row_id" } else { "id" };
+        lab.sql(&format!(
+            "CREATE TABLE t_{way} (id int NOT NULL, c0 {column}, query_id uuid, batch_id bigint, \
+             row_id bigint, UNIQUE ({unique}))"
+        ));
+        let error = write(&lab, &rows(&[values]), way).await.expect_err(column);
+        assert!(error.contains(says), "{column}: {error}");
+        assert_eq!(lab.sql(&format!("SELECT count(*) FROM t_{way}; DROP TABLE t_{way}")), ["0"]);
+        lab.session.deregister_table(format!("s_{way}")).unwrap();
+        let _ = std::fs::remove_dir_all(lab.path(&format!("ck-{way}")));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_that_is_just_fine_enough_takes_all() {
+    let Some(lab) = Lab::new("fine_enough") else { return };
+    let columns: Vec<ArrayRef> = vec![
+        Arc::new(TimestampSecondArray::from(vec![59, -1])),
+        Arc::new(TimestampMicrosecondArray::from(vec![1, 2])),
+        Arc::new(Time32MillisecondArray::from(vec![1, 0])),
+        Arc::new(IntervalDayTimeArray::from(vec![IntervalDayTime::new(1, 1); 2])),
+        Arc::new(StringArray::from(vec!["äöü", "ab "])),
+        Arc::new(StringArray::from(vec!["äöü", "ab "])),
+    ];
     lab.sql(
-        "CREATE TABLE t_arrays (id int PRIMARY KEY, c0 numeric(10, 1), query_id uuid, batch_id bigint)",
+        "CREATE TABLE t_staged (id int UNIQUE, c0 timestamp(0), c1 timestamp(6), c2 time(3), \
+         c3 interval(3), c4 char(3), c5 varchar(3), query_id uuid, batch_id bigint)",
     );
-    let error = write(&lab, &rows(&[decimal128(vec![125, 1], 5, 2)]), "arrays").await.unwrap_err();
-    assert!(
-        error.contains("is numeric(10,1)") && error.contains("would be numeric(5, 2)"),
-        "{error}"
-    );
+    write(&lab, &rows(&columns), "staged").await.unwrap();
+    let there =
+        lab.sql("SELECT c0, c1, c2, c3, c4, c5 || '.' FROM t_staged WHERE id < 2 ORDER BY id");
+    let expected = [
+        "1970-01-01 00:00:59|1970-01-01 00:00:00.000001|00:00:00.001|1 day 00:00:00.001|äöü|äöü.",
+        "1969-12-31 23:59:59|1970-01-01 00:00:00.000002|00:00:00|1 day 00:00:00.001|ab |ab .",
+    ];
+    assert_eq!(there, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_the_server_would_take_for_one_are_refused() {
+    let Some(lab) = Lab::new("merged_keys") else { return };
+    let uuid = "'0d8d5c1e-9d0f-4f0e-8a53-0123456789ab'";
+    let pairs = lab.pairs(&[&[(Some(1), 1), (Some(2), 2)]]);
+    for (at, (column, key, says)) in [
+        ("jsonb", "CASE k WHEN 1 THEN '1.0' ELSE '1.00' END", "is a key and jsonb"),
+        ("interval", "CASE k WHEN 1 THEN INTERVAL '1 month' ELSE INTERVAL '30 days' END", "a key"),
+        ("double precision[]", "make_array(CAST(0 AS DOUBLE) * (k - 2))", "a key and double"),
+        ("timestamp(0)", "to_timestamp_micros(k)", "is timestamp(0)"),
+        ("char(9)", "CASE k WHEN 1 THEN 'a' ELSE 'a ' END", "the column is char(9)"),
+        ("uuid", &format!("CASE k WHEN 1 THEN {uuid} ELSE upper({uuid}) END"), "is a uuid that"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        lab.sql(&format!(
+            "DROP TABLE IF EXISTS t; CREATE TABLE t (key {column} UNIQUE NOT NULL, n bigint, \
+             query_id uuid, batch_id bigint)"
+        ));
+        let sql = format!("SELECT {key} AS key, count(*) AS n FROM pairs GROUP BY 1");
+        let writer = lab.query(&sql, &format!("q{at}"), OutputMode::Update).await;
+        let error = run(writer.sink(lab.sink("t"))).await.expect_err(column).to_string();
+        assert!(error.contains(says) && error.contains("key"), "{column}: {error}");
+        assert_eq!(lab.sql("SELECT count(*) FROM t"), ["0"]);
+    }
+    drop(pairs);
 }

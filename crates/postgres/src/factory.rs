@@ -20,7 +20,7 @@ const OPTIONS: [&str; 4] = ["url", "table", "staging_rows", "retry_seconds"];
 /// | `url` | `postgres://user:password@host:5432/database?sslmode=..`; without a password, that of the environment variable `PGPASSWORD` |
 /// | `table` | `schema.name`, as in SQL: `"Name"` keeps capitals; without a schema, `public` |
 /// | `staging_rows` | batches of more rows by key go through a temporary table; 10,000 if nothing is said |
-/// | `retry_seconds` | how long a batch is tried again while the server is away, 60 if nothing is said; the start of a query tries once |
+/// | `retry_seconds` | how long a batch is tried again while the server is away, read-only or has what it needs locked, and how long each try waits for a lock; 60 if nothing is said. The start of a query tries once |
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PostgresFactory;
 

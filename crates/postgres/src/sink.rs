@@ -85,7 +85,8 @@ impl PostgresSink {
         Self { staging_rows: rows, ..self }
     }
 
-    /// How long a batch is tried again while the server is away.
+    /// How long a batch is tried again while the server is away, and how long it waits for a lock
+    /// each time.
     #[must_use]
     pub fn retry_for(self, time: Duration) -> Self {
         Self { retry: time, ..self }
@@ -96,7 +97,7 @@ impl PostgresSink {
         let idle = locked(&self.shared.idle).take();
         match idle.filter(|client| !client.is_closed()) {
             Some(client) => Ok(client),
-            None => self.server.connect().await,
+            None => self.server.connect(self.retry).await,
         }
     }
 
@@ -143,7 +144,8 @@ impl PostgresSink {
         let transaction = transaction.await?;
         // What an INSERT takes: the table isn't made anew between the ledger and the rows.
         let lock = format!("LOCK TABLE {} IN ROW EXCLUSIVE MODE", self.table);
-        transaction.batch_execute(&lock).await?;
+        let locked = transaction.batch_execute(&lock).await;
+        locked.map_err(|error| Trouble::of_lock(error, &self.table))?;
         let written = match ledger.decide(&transaction, batch).await? {
             Decision::Already if *committing => Written::Rows(rows.count()),
             Decision::Already => Written::Already,

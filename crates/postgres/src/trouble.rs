@@ -1,7 +1,7 @@
 //! What goes wrong on the way to the server, by what is to be done about it.
 
 use std::error::Error as StdError;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 use std::time::{Duration, Instant};
 
 use partwise_stream::{Error, ErrorKind};
@@ -16,7 +16,7 @@ const CLASHES: usize = 20;
 /// Why a transaction didn't come to its end.
 #[derive(Debug)]
 pub(crate) enum Trouble {
-    /// The server is away: another connection may do it, later.
+    /// The server is away, or what is needed is locked: another connection may do it, later.
     Away(Error),
     /// The server ended it in favour of another one: once more.
     Clash(Error),
@@ -25,6 +25,20 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
+    /// What a statement failed with that waits for a lock of `what`.
+    pub fn of_lock(error: tokio_postgres::Error, what: &dyn Display) -> Self {
+        match error.code() {
+            Some(&SqlState::LOCK_NOT_AVAILABLE) => Self::Away(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "{what} is locked by another session (pg_locks and pg_stat_activity say whose): {}",
+                    told(&error)
+                ),
+            )),
+            _ => error.into(),
+        }
+    }
+
     /// The error.
     pub fn error(self) -> Error {
         match self {
@@ -72,13 +86,16 @@ fn is_lost(error: &tokio_postgres::Error) -> bool {
     lost
 }
 
-/// The server goes down, comes up, or has no room for another connection.
+/// The server goes down, comes up, has no room for another connection, is a standby (since a failover,
+/// maybe: another connection finds the primary), or another session has a lock for too long.
 fn is_away(code: &SqlState) -> bool {
     let states = [
         SqlState::ADMIN_SHUTDOWN,
         SqlState::CRASH_SHUTDOWN,
         SqlState::CANNOT_CONNECT_NOW,
         SqlState::TOO_MANY_CONNECTIONS,
+        SqlState::READ_ONLY_SQL_TRANSACTION,
+        SqlState::LOCK_NOT_AVAILABLE,
     ];
     states.contains(code) || code.code().starts_with("08")
 }

@@ -187,7 +187,9 @@ impl Ledger {
         let place = self.table.to_string();
         let values: [(&(dyn ToSql + Sync), Type); 2] =
             [(&place, Type::TEXT), (&query.name, Type::TEXT)];
-        let row = transaction.query_typed_opt(&ask, &values).await?;
+        let row = transaction.query_typed_opt(&ask, &values).await;
+        let what = || format!("the row of {} in {}", query.name, self.name);
+        let row = row.map_err(|error| Trouble::of_lock(error, &what()))?;
         Ok(row.as_ref().map(Entry::read).transpose()?)
     }
 }

@@ -117,7 +117,8 @@ pub(crate) async fn open(
     let layout = Layout::of(query, named)?;
     check_names(query, &layout)?;
     let transaction = client.transaction().await?;
-    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    let alone = transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await;
+    alone.map_err(|error| Trouble::of_lock(error, &format!("the advisory lock {LOCK}")))?;
     let version = version(&transaction).await?;
     let ledger = Ledger::of(name);
     ledger.make(&transaction).await?;

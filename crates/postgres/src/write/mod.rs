@@ -41,7 +41,9 @@ pub(crate) async fn write(
         Layout::Whole => {
             let delete = format!("DELETE FROM {} WHERE {QUERY_ID} = $1", target.name);
             let query: [(&(dyn ToSql + Sync), Type); 1] = [(&origin.query, Type::UUID)];
-            transaction.execute_typed(&delete, &query).await?;
+            let deleted = transaction.execute_typed(&delete, &query).await;
+            let what = || format!("a row of {}", target.name);
+            deleted.map_err(|error| Trouble::of_lock(error, &what()))?;
             copy::into_table(transaction, target, rows, origin).await
         }
         Layout::Keyed { keys, several } => {

@@ -49,8 +49,7 @@ impl Upsert<'_> {
             format!("unnest({}) AS s({})", places.join(", "), self.staged_names().join(", "));
         let statement = self.statement(&from, values.len() + 1);
         values.extend(self.origin_values());
-        transaction.execute_typed(&statement, &values).await?;
-        Ok(())
+        self.run(transaction, &statement, &values).await
     }
 
     /// By way of a temporary table.
@@ -65,8 +64,18 @@ impl Upsert<'_> {
         let copy = format!("COPY {STAGING} FROM STDIN (FORMAT binary)");
         copy::into_staging(transaction, &copy, &self.target.columns, rows).await?;
         let statement = self.statement(&format!("{STAGING} AS s"), 1);
-        transaction.execute_typed(&statement, &self.origin_values()).await?;
-        Ok(())
+        self.run(transaction, &statement, &self.origin_values()).await
+    }
+
+    async fn run(
+        &self,
+        transaction: &Transaction<'_>,
+        statement: &str,
+        values: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<(), Trouble> {
+        let done = transaction.execute_typed(statement, values).await;
+        let what = || format!("a row of {}", self.target.name);
+        done.map(drop).map_err(|error| Trouble::of_lock(error, &what()))
     }
 
     /// The columns as the statement calls them, whatever they are called.

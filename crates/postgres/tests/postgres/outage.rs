@@ -174,3 +174,75 @@ async fn a_commit_whose_answer_is_lost_is_not_repeated() {
         assert_eq!(left.load(Ordering::SeqCst), 0);
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lock_that_is_held_ends_the_query_by_its_name() {
+    let Some(lab) = Lab::new("locked") else { return };
+    let source = lab.pairs(&[&[(Some(1), 1)]]);
+    let writer = async || {
+        let sink = lab.sink("t").retry_for(Duration::from_secs(1));
+        lab.query(SUMS, "q", OutputMode::Update).await.sink(sink)
+    };
+    run(writer().await).await.unwrap();
+    let (holder, connection) =
+        tokio_postgres::connect(&lab.server.url(), tokio_postgres::NoTls).await.unwrap();
+    tokio::spawn(connection);
+    let holder = Arc::new(holder);
+    for (lock, says) in [
+        ("LOCK TABLE locked.t IN SHARE MODE", "\"locked\".\"t\" is locked by another session"),
+        ("SELECT 1 FROM locked.t FOR UPDATE", "a row of \"locked\".\"t\" is locked"),
+        ("SELECT 1 FROM locked.partwise_streams FOR UPDATE", "the row of q in \"locked\".\"part"),
+    ] {
+        source.add(pairs(&[(Some(1), 1)])).unwrap();
+        let holding = Arc::clone(&holder);
+        let locked_out = writer().await.before_each_step(move |step, _| {
+            if step == Step::Sink {
+                let begin = format!("BEGIN; {lock}");
+                let held = holding.batch_execute(&begin);
+                let now = tokio::runtime::Handle::current();
+                tokio::task::block_in_place(|| now.block_on(held)).unwrap();
+            }
+            Ok(())
+        });
+        let error = run(locked_out).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Unavailable, "{lock}: {error}");
+        assert!(error.to_string().contains(says), "{lock}: {error}");
+        holder.batch_execute("ROLLBACK").await.unwrap();
+        run(writer().await).await.unwrap();
+    }
+    assert_eq!(lab.sql("SELECT k, n FROM t"), ["1|4"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_read_only_for_a_while_is_waited_for() {
+    let Some(lab) = Lab::new("read_only") else { return };
+    let source = lab.pairs(&[]);
+    (0..3).for_each(|n| source.add(pairs(&[(Some(1), n)])).unwrap());
+    lab.sql("CREATE ROLE demoted SUPERUSER LOGIN");
+    let url = lab.server.url().replace("postgres@", "demoted@");
+    let sink = PostgresSink::new(&url, "read_only.t").unwrap();
+    let server = Arc::clone(&lab.server);
+    let writer = lab.query(SUMS, "q", OutputMode::Update).await.sink(sink);
+    let writer = writer.before_each_step(move |step, batch| {
+        if (step, batch) == (Step::Sink, 1) {
+            let demote = "ALTER ROLE demoted SET default_transaction_read_only = on; SELECT \
+                          pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'demoted'";
+            server.psql(demote).unwrap();
+        }
+        Ok(())
+    });
+    let query = writer.start().await.unwrap();
+    let (server, running) = (Arc::clone(&lab.server), query.clone());
+    let promoting = tokio::task::spawn_blocking(move || {
+        while running.is_running() {
+            if server.log().unwrap().contains("in a read-only transaction") {
+                server.psql("ALTER ROLE demoted RESET ALL").unwrap();
+                return true;
+            }
+        }
+        false
+    });
+    query.await_termination().await.unwrap();
+    assert!(promoting.await.unwrap());
+    assert_eq!(lab.sql("SELECT k, n FROM t"), ["1|3"]);
+}

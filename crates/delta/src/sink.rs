@@ -86,8 +86,33 @@ impl DeltaSink {
         Ok(Written::Rows(rows))
     }
 
-    /// Whether the table has a batch whose write has failed: the commit may be in all the same, where
-    /// an answer was lost or what comes after the commit has failed.
+    /// What became of a batch whose write has failed: the commit may be in all the same, where an
+    /// answer was lost or what comes after the commit has failed.
+    ///
+    /// # Errors
+    /// The error, where the table is seen to be without the batch; `Unavailable` where it can't be
+    /// seen, so that the batch stays as it was planned.
+    async fn after(&self, batch: &SinkBatch, error: Error) -> Result<Written> {
+        if error.kind() == ErrorKind::Refused {
+            return Err(error);
+        }
+        match self.has(batch).await {
+            Ok(true) => Ok(Written::Already),
+            Ok(false) => Err(error),
+            Err(refusal) if refusal.kind() == ErrorKind::Refused => Err(refusal),
+            Err(unseen) => Err(Error::new(
+                ErrorKind::Unavailable,
+                format!(
+                    "{error}; and whether {} has batch {} all the same can't be seen ({unseen}). The \
+                     batch runs again when the query is started again",
+                    self.place, batch.batch
+                ),
+            )
+            .with_source(error)),
+        }
+    }
+
+    /// Whether the table has a batch.
     async fn has(&self, batch: &SinkBatch) -> Result<bool> {
         let Some(table) = self.load().await? else { return Ok(false) };
         let claims = Claims::read(&self.place, &table, &batch.query).await?;
@@ -160,12 +185,7 @@ impl Sink for DeltaSink {
                 Err(error) if error.kind() == ErrorKind::Conflict && tries < CONFLICT_RETRIES => {
                     tries += 1;
                 }
-                Err(error) => {
-                    return match self.has(&batch).await {
-                        Ok(true) => Ok(Written::Already),
-                        _ => Err(error),
-                    };
-                }
+                Err(error) => return self.after(&batch, error).await,
             }
         }
     }

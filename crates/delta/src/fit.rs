@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch, RecordBatchOptions, new_null_array};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
+use deltalake::kernel::schema::ColumnMetadataKey;
 use partwise_stream::{Error, Result};
 use partwise_table::write::RowCast;
 
@@ -23,8 +24,8 @@ impl Fit {
     /// The table's columns, the names of its partition columns, the query's columns.
     ///
     /// # Errors
-    /// A column that the table lacks; one that can't be NULL and that the query lacks; a type that
-    /// can't become the table's.
+    /// A column that the table lacks; one that can't be NULL or is computed from others, and that the
+    /// query lacks; a type that can't become the table's.
     pub fn new(table: &SchemaRef, parts: &[String], query: &Schema, place: &str) -> Result<Self> {
         let places = places(table, query, place)?;
         let column = |(column, from): (&FieldRef, &Option<usize>)| match from {
@@ -93,6 +94,24 @@ fn nullable(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
+/// Checks that a column which the query doesn't give may be NULL in its rows.
+fn check_left_out(column: &Field, place: &str) -> Result<()> {
+    let name = column.name();
+    if let Some(computed) = column.metadata().get(ColumnMetadataKey::GenerationExpression.as_ref())
+    {
+        return Err(Error::invalid(format!(
+            "{place} has the generated column {name}, and the query doesn't give it: select it as the \
+             table computes it, {computed} AS {name}"
+        )));
+    }
+    match column.is_nullable() {
+        true => Ok(()),
+        false => Err(Error::invalid(format!(
+            "{place} has the column {name}, NOT NULL, and the query doesn't give it"
+        ))),
+    }
+}
+
 /// For each column of the table its place among the query's; none where the query lacks it.
 fn places(table: &Schema, query: &Schema, place: &str) -> Result<Vec<Option<usize>>> {
     let named = |field: &FieldRef, name: &str| field.name().eq_ignore_ascii_case(name);
@@ -109,12 +128,9 @@ fn places(table: &Schema, query: &Schema, place: &str) -> Result<Vec<Option<usiz
     }
     let place_of = |column: &FieldRef| {
         let found = query.fields().iter().position(|field| named(field, column.name()));
-        match found.is_none() && !column.is_nullable() {
-            true => Err(Error::invalid(format!(
-                "{place} has the column {}, NOT NULL, and the query doesn't give it",
-                column.name()
-            ))),
-            false => Ok(found),
+        match found {
+            None => check_left_out(column, place).map(|()| None),
+            found => Ok(found),
         }
     };
     table.fields().iter().map(place_of).collect()

@@ -52,6 +52,8 @@
 //!
 //! # Known limits
 //!
+//! - A column that the query doesn't give is NULL in its rows; one that the table computes (`GENERATED
+//!   ALWAYS AS`) has to be selected, and is checked.
 //! - A Delta RESTORE, or a delete by another tool, takes rows back but not the `txn` actions: their
 //!   batches are not written again.
 //! - Where a table's `delta.setTransactionRetentionDuration` is set, other writers may drop the claims

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use deltalake::kernel::{DataType, StructField};
 use deltalake::protocol::SaveMode;
 use partwise_delta::{DeltaFactory, DeltaSink};
 use partwise_stream::ErrorKind::{self, Refused};
@@ -103,6 +104,56 @@ async fn columns_that_don_t_fit_are_named_before_anything_runs() {
     let sql = "SELECT CAST(1 AS INT) AS \"ZONE\" FROM trips";
     run(lab.query(sql, "c", Append).await.sink(lab.sink("t"))).await.unwrap();
     assert_eq!(lab.rows("t").await.iter().filter(|row| *row == "1 | NULL").count(), 200);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_of_rows_that_are_added_are_refused() {
+    let lab = Lab::with_trips(2).await;
+    for mode in [Append, Update] {
+        let sink = lab.sink("t").with_keys(["zone"]);
+        let writer = lab.query(ROWS, mode.name(), mode).await.sink(sink);
+        let error = run(writer).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        let said = error.to_string();
+        assert!(said.contains("KEYS (zone)") && said.contains("Leave KEYS out"), "{said}");
+        assert!(said.contains("last_value(..) .. GROUP BY zone"), "{said}");
+        assert!(!lab.path("t").exists());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_column_that_the_table_computes_is_named_with_how() {
+    for (without, mode) in [
+        ("SELECT zone, CAST(7 AS BIGINT) AS n FROM trips", Append),
+        (BY_ZONE, Update),
+        (BY_ZONE, Complete),
+    ] {
+        let lab = Lab::with_trips(4).await;
+        let metadata = [("delta.generationExpression", "zone * 10")];
+        let computed = StructField::nullable("tens", DataType::INTEGER).with_metadata(metadata);
+        std::fs::create_dir(lab.path("t")).unwrap();
+        deltalake::DeltaTable::try_from_url(url::Url::from_directory_path(lab.path("t")).unwrap())
+            .await
+            .unwrap()
+            .create()
+            .with_columns([
+                StructField::nullable("zone", DataType::INTEGER),
+                StructField::nullable("n", DataType::LONG),
+                computed,
+            ])
+            .await
+            .unwrap();
+        let error = run(lab.query(without, "q", mode).await.sink(lab.sink("t"))).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Invalid);
+        let said = error.to_string();
+        assert!(
+            said.contains("generated column tens") && said.contains("zone * 10 AS tens"),
+            "{said}"
+        );
+        let with = without.replace(" FROM", ", CAST(zone * 10 AS INT) AS tens FROM");
+        run(lab.query(&with, "with", mode).await.sink(lab.sink("t"))).await.unwrap();
+        assert_eq!(lab.rows("t").await, lab.batch(&with).await);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -40,7 +40,8 @@
 //!   the ways on.
 //! - Values are stored as they are or not at all: timestamps with less than microseconds, numbers
 //!   that don't fit and empty text in a partition column are errors.
-//! - NULL keys are equal to each other.
+//! - NULL keys are equal to each other. `KEYS` are of an update: where rows are added, as those of a
+//!   query without an aggregate are, they are refused rather than left without effect.
 //! - Rows of an append flow to the files; nothing is collected. Those of an update are groups, which
 //!   are in memory already.
 //!

@@ -46,7 +46,8 @@ impl DeltaSink {
         Self { partitioned_by: columns.into_iter().map(Into::into).collect(), ..self }
     }
 
-    /// The columns that tell rows apart, in place of the group columns.
+    /// The columns that tell the rows of an update apart, in place of the group columns. A query
+    /// whose rows are added has no use for them, and is refused.
     #[must_use]
     pub fn with_keys<N: Into<String>>(self, keys: impl IntoIterator<Item = N>) -> Self {
         Self { keys: keys.into_iter().map(Into::into).collect(), ..self }
@@ -163,6 +164,15 @@ impl Sink for DeltaSink {
                 "OUTPUT MODE update replaces rows by their keys, and the query has no group columns: \
                  use complete, whose one row is the whole result",
             ));
+        }
+        if query.mode == OutputMode::Append && !self.keys.is_empty() {
+            return Err(Error::invalid(format!(
+                "KEYS ({0}): the rows of OUTPUT MODE append, and of a query without an aggregate in \
+                 any mode, are added to a Delta table, and none takes the place of another. Leave KEYS \
+                 out; or, for the latest row of each key, aggregate in OUTPUT MODE update: SELECT {0}, \
+                 last_value(..) .. GROUP BY {0}",
+                self.keys.join(", ")
+            )));
         }
         let table = match self.load().await? {
             Some(table) => table,

@@ -37,14 +37,15 @@
 //! | how rows are told apart | when | columns | unique |
 //! |---|---|---|---|
 //! | by the batch | append, complete | `query_id uuid`, `batch_id bigint`, `row_id bigint` | the three |
-//! | by key | update; append with `KEYS` | `query_id uuid`, `batch_id bigint` | the keys |
+//! | by key | update; rows without an aggregate, with `KEYS` | `query_id uuid`, `batch_id bigint` | the keys |
 //!
 //! `query_id` and `batch_id` say which query wrote the row and in which of its batches: numbers of
 //! different queries can't be compared, so that an upsert keeps the row of the later batch of one
 //! query, and the later writer among several. `row_id` numbers the rows of a batch; those of the
 //! plan's partition p begin at p * 2^40.
 //!
-//! An append with `KEYS` replaces rows of equal keys; of several in one batch the last counts.
+//! An append with `KEYS`, and an update without an aggregate, which is the same, replace rows of equal
+//! keys; of several in one batch the last counts: the one with the highest `row_id`.
 //!
 //! The table `partwise_streams` in the same schema has one row for each table and query: the last
 //! batch with its digest, and the sixteen before. A table that is dropped and made anew doesn't

@@ -50,13 +50,20 @@ async fn append_adds_each_row_once_and_numbers_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn append_by_key_keeps_the_last_row_of_each() {
     for (schema, staging_rows) in [("append_keys", 10_000), ("append_keys_staged", 1)] {
-        let Some(lab) = Lab::new(schema) else { return };
-        lab.pairs(&BATCHES);
-        let sink = lab.sink("t").with_keys(["k"]).staging_rows(staging_rows);
-        let writer = lab.query("SELECT k, v FROM pairs", "q", OutputMode::Append).await;
-        run(writer.sink(sink)).await.unwrap();
-        let rows = lab.sql("SELECT k, v, batch_id FROM t ORDER BY k");
-        assert_eq!(rows, ["1|100|2", "2|2|1", "3|30|1", "4|-4|2"]);
+        // A query without an aggregate gives the same in both modes.
+        for (mode, table) in [(OutputMode::Append, "a"), (OutputMode::Update, "u")] {
+            let Some(lab) = Lab::new(&format!("{schema}_{table}")) else { return };
+            let source = lab.pairs(&BATCHES[..1]);
+            let start = async || {
+                let sink = lab.sink("t").with_keys(["k"]).staging_rows(staging_rows);
+                run(lab.query("SELECT k, v FROM pairs", "q", mode).await.sink(sink)).await.unwrap();
+                lab.sql("SELECT k, v, batch_id FROM t ORDER BY k")
+            };
+            // Two rows of one key in one batch: the last counts.
+            assert_eq!(start().await, ["1|1|0", "2|20|0"]);
+            BATCHES[1..].iter().for_each(|batch| source.add(crate::kit::pairs(batch)).unwrap());
+            assert_eq!(start().await, ["1|100|2", "2|2|1", "3|30|1", "4|-4|2"]);
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use partwise_stream::sink::{Sink, SinkBatch, SinkQuery, Written};
-use partwise_stream::{Error, Result};
+use partwise_stream::{Error, ErrorKind, Result};
 use tokio_postgres::{Client, IsolationLevel};
 
 use crate::ledger::{Decision, Ledger};
@@ -128,8 +128,8 @@ impl PostgresSink {
         Ok(decision)
     }
 
-    /// One transaction; `committing` is set when it is asked to commit. After an error the
-    /// connection is dropped, and with it whatever was open on it.
+    /// One transaction; `committing` is set as long as nobody knows whether it has committed. After an
+    /// error the connection is dropped, and with it whatever was open on it.
     async fn attempt(
         &self,
         target: &Target,
@@ -150,10 +150,16 @@ impl PostgresSink {
             Decision::Already if *committing => Written::Rows(rows.count()),
             Decision::Already => Written::Already,
             Decision::Apply => {
+                // Whatever was asked to commit before has ended: the ledger's row was free.
+                *committing = false;
                 write::write(&transaction, target, batch, rows, self.staging_rows).await?;
                 ledger.record(&transaction, batch).await?;
                 *committing = true;
-                transaction.commit().await?;
+                if let Err(error) = transaction.commit().await {
+                    let trouble = Trouble::from(error);
+                    *committing = matches!(trouble, Trouble::Away(_));
+                    return Err(trouble);
+                }
                 self.keep(client);
                 return Ok(Written::Rows(rows.count()));
             }
@@ -174,7 +180,10 @@ impl PostgresSink {
         loop {
             match self.attempt(&target, batch, &rows, &mut committing).await {
                 Ok(written) => return Ok(written),
-                Err(trouble) => patience.wait(trouble).await?,
+                Err(trouble) => {
+                    let waited = patience.wait(trouble).await;
+                    waited.map_err(|error| if committing { unknown(error) } else { error })?;
+                }
             }
         }
     }
@@ -228,6 +237,21 @@ impl Sink for PostgresSink {
 impl fmt::Debug for PostgresSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "PostgresSink({})", self.place())
+    }
+}
+
+/// The error of a batch that was asked to commit and isn't heard of since: it stays as it was
+/// planned.
+fn unknown(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Refused => error,
+        _ => Error::new(
+            ErrorKind::Unavailable,
+            format!(
+                "{error}; the answer to its COMMIT was lost, so that it may be in. The batch runs \
+                 again when the query is started again"
+            ),
+        ),
     }
 }
 

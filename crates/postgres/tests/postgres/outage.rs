@@ -111,7 +111,11 @@ async fn a_connection_that_has_grown_old_is_no_outage() {
 
 /// Between the sink and the server: what the server answers to the commits of the first batches is
 /// lost, and the connection with it. The port to connect to, and how many are still to be lost.
-async fn losing_answers(server: u16, times: usize) -> (u16, Arc<AtomicUsize>) {
+async fn losing_answers(
+    server: u16,
+    times: usize,
+    then: impl Fn() + Send + Sync + 'static,
+) -> (u16, Arc<AtomicUsize>) {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let left = Arc::new(AtomicUsize::new(times));
@@ -120,7 +124,7 @@ async fn losing_answers(server: u16, times: usize) -> (u16, Arc<AtomicUsize>) {
         loop {
             let (client, _) = listener.accept().await.unwrap();
             let server = TcpStream::connect(("127.0.0.1", server)).await.unwrap();
-            if relay(client, server, counted.load(Ordering::SeqCst) > 0).await {
+            if relay(client, server, counted.load(Ordering::SeqCst) > 0, &then).await {
                 counted.fetch_sub(1, Ordering::SeqCst);
             }
         }
@@ -129,7 +133,12 @@ async fn losing_answers(server: u16, times: usize) -> (u16, Arc<AtomicUsize>) {
 }
 
 /// Passes bytes on until one side ends; true where it cut off the answer to a batch's commit.
-async fn relay(mut client: TcpStream, mut server: TcpStream, lose: bool) -> bool {
+async fn relay(
+    mut client: TcpStream,
+    mut server: TcpStream,
+    lose: bool,
+    then: &(impl Fn() + Send + Sync),
+) -> bool {
     let (mut asked, mut answered) = (vec![0; 1 << 16], vec![0; 1 << 16]);
     let (mut recorded, mut committing) = (false, false);
     let has = |bytes: &[u8], word: &[u8]| bytes.windows(word.len()).any(|part| part == word);
@@ -144,6 +153,7 @@ async fn relay(mut client: TcpStream, mut server: TcpStream, lose: bool) -> bool
             read = server.read(&mut answered) => {
                 let Ok(read @ 1..) = read else { return false };
                 if committing {
+                    then();
                     return true;
                 }
                 client.write_all(&answered[..read]).await.unwrap();
@@ -164,7 +174,7 @@ async fn a_commit_whose_answer_is_lost_is_not_repeated() {
             let rows: Vec<_> = (0..300).map(|k| (Some(k), n)).collect();
             source.add(pairs(&rows)).unwrap();
         }
-        let (port, left) = losing_answers(lab.server.port(), 2).await;
+        let (port, left) = losing_answers(lab.server.port(), 2, || ()).await;
         let url = format!("postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable");
         let sink = PostgresSink::new(&url, &format!("{schema}.t")).unwrap();
         let query = run(lab.query(sql, "q", mode).await.sink(sink)).await.unwrap();
@@ -245,4 +255,29 @@ async fn a_server_that_is_read_only_for_a_while_is_waited_for() {
     query.await_termination().await.unwrap();
     assert!(promoting.await.unwrap());
     assert_eq!(lab.sql("SELECT k, n FROM t"), ["1|3"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_batch_whose_commit_nobody_knows_of_stays_planned() {
+    let Some(lab) = Lab::new("unknown") else { return };
+    lab.pairs(&[&[(Some(1), 1)], &[(Some(1), 2)]]);
+    lab.sql("CREATE ROLE locked_out SUPERUSER LOGIN");
+    let server = Arc::clone(&lab.server);
+    // The answer is lost, and then the server lets nobody of that name in.
+    let shut = move || drop(server.psql("ALTER ROLE locked_out NOLOGIN").unwrap());
+    let (port, _) = losing_answers(lab.server.port(), 1, shut).await;
+    let url = format!("postgres://locked_out@127.0.0.1:{port}/postgres?sslmode=disable");
+    let writer = async || {
+        let sink = PostgresSink::new(&url, "unknown.t").unwrap();
+        lab.query("SELECT k, v FROM pairs", "q", OutputMode::Append).await.sink(sink)
+    };
+    let error = run(writer().await).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    assert!(error.to_string().contains("not permitted to log in"), "{error}");
+    assert!(error.to_string().contains("answer to its COMMIT was lost"), "{error}");
+    lab.sql("ALTER ROLE locked_out LOGIN");
+    let query = run(writer().await).await.unwrap();
+    let batches: Vec<_> = query.history().iter().map(|b| (b.batch, b.output_rows)).collect();
+    assert_eq!(batches, [(0, None), (1, Some(1))]);
+    assert_eq!(lab.sql("SELECT k, v FROM t ORDER BY v"), ["1|1", "1|2"]);
 }

@@ -9,6 +9,7 @@
 //!    |  ledger        partwise_streams: this query's row, locked
 //!    |                  n is in, same digest ----------------> skipped
 //!    |                  n is in, another digest -------------> error
+//!    |                  the batch before n isn't in ---------> error
 //!    v
 //!    |  write         rows     COPY --------------------------------------> table
 //!    |                keyed    arrays, or COPY -> temporary table --upsert-> table
@@ -53,7 +54,10 @@
 //!
 //! # Guarantees
 //!
-//! - Each batch is in the table once, whatever is repeated; an older batch changes nothing.
+//! - Each batch is in the table once, whatever is repeated; an older batch changes nothing, and one
+//!   whose forerunner isn't in is refused: a standby that took over without it, a table made anew.
+//! - A checkpoint is tied to schema and table, not to the address of the server: the ledger beside
+//!   the table says whose it is.
 //! - A value is stored as it is or the batch fails: nothing is rounded, cut, padded or shifted. A
 //!   column that keeps fewer digits of a number or of a second than the query's type has is refused
 //!   when the query starts; a text has to fit a `varchar(n)`, fill a `char(n)`, and be a `uuid` in

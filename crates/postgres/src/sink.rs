@@ -111,11 +111,11 @@ impl PostgresSink {
         found.ok_or_else(|| Error::internal(format!("{} wasn't opened", query.name)))
     }
 
-    /// Whether a batch that began before a restart is in, so that its query needn't run.
-    async fn is_in(&self, batch: &SinkBatch, patience: &mut Patience) -> Result<bool> {
+    /// What the ledger says of a batch that began before a restart, before its query runs.
+    async fn known(&self, batch: &SinkBatch, patience: &mut Patience) -> Result<Decision> {
         loop {
             match self.look(batch).await {
-                Ok(decision) => return Ok(decision == Decision::Already),
+                Ok(decision) => return Ok(decision),
                 Err(trouble) => patience.wait(trouble).await?,
             }
         }
@@ -172,7 +172,7 @@ impl PostgresSink {
     async fn deliver(&self, batch: &SinkBatch) -> Result<Written> {
         let target = self.target(&batch.query)?;
         let mut patience = Patience::new(self.retry);
-        if batch.replayed && self.is_in(batch, &mut patience).await? {
+        if batch.replayed && self.known(batch, &mut patience).await? == Decision::Already {
             return Ok(Written::Already);
         }
         let rows = Rows::of(batch).await?;
@@ -200,6 +200,13 @@ impl PostgresSink {
         Error::new(error.kind(), format!("POSTGRES {}: {error}", self.place()))
     }
 
+    /// An error with the batch that it is about as well.
+    fn of_batch(&self, batch: &SinkBatch, error: &Error) -> Error {
+        let error = self.named(error);
+        let text = format!("batch {} of {}: {error}", batch.batch, batch.query.name);
+        Error::new(error.kind(), text)
+    }
+
     /// Server, database and table: all that may be shown of where it writes.
     fn place(&self) -> String {
         format!("{} {}", self.server, self.table)
@@ -210,6 +217,11 @@ impl PostgresSink {
 impl Sink for PostgresSink {
     fn describe(&self) -> String {
         format!("POSTGRES {}", self.place())
+    }
+
+    /// Schema and table: wherever the database is, the ledger beside the table says whose it is.
+    fn identity(&self) -> String {
+        format!("POSTGRES {}", self.table)
     }
 
     fn keys(&self) -> &[String] {
@@ -223,13 +235,12 @@ impl Sink for PostgresSink {
     }
 
     async fn write(&self, batch: SinkBatch) -> Result<Written> {
-        self.deliver(&batch).await.map_err(|error| {
-            let error = self.named(&error);
-            Error::new(
-                error.kind(),
-                format!("batch {} of {}: {error}", batch.batch, batch.query.name),
-            )
-        })
+        self.deliver(&batch).await.map_err(|error| self.of_batch(&batch, &error))
+    }
+
+    async fn lacks(&self, batch: &SinkBatch) -> Result<bool> {
+        let known = self.known(batch, &mut Patience::new(self.retry)).await;
+        Ok(known.map_err(|error| self.of_batch(batch, &error))? == Decision::Apply)
     }
 }
 

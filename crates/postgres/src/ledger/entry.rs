@@ -1,6 +1,7 @@
 //! What a ledger says of a query, and what follows for a batch.
 
 use partwise_stream::Result;
+use partwise_stream::sink::delivery::{Verdict, fits, verdict};
 use partwise_stream::sink::{SinkBatch, SinkQuery};
 use tokio_postgres::Row;
 use tokio_postgres::types::Json;
@@ -35,30 +36,23 @@ impl Entry {
         Ok(Self { query_id: id.to_string(), last, earlier })
     }
 
-    /// The digest of a batch, where it is known.
+    /// The digest of a batch before the last, where it is known.
     fn digest(&self, batch: u64) -> Option<&String> {
-        let all = self.last.iter().chain(&self.earlier);
-        all.filter(|(number, _)| *number == batch).map(|(_, digest)| digest).next()
+        let found = self.earlier.iter().find(|(number, _)| *number == batch);
+        found.map(|(_, digest)| digest)
     }
 }
 
 /// Whether a query may write to a table.
 pub(super) fn check(entry: Option<&Entry>, query: &SinkQuery, ledger: &Ledger) -> Result<()> {
-    let last = entry.and_then(|entry| entry.last.as_ref());
-    if let (Some(entry), Some((batch, _))) = (entry, last)
+    let last = entry.and_then(|entry| entry.last.clone());
+    if let (Some(entry), Some((batch, _))) = (entry, &last)
         && entry.query_id != query.id
     {
-        return Err(refusal::lost_checkpoint(ledger, query, *batch));
+        return Err(refusal::of(ledger, query, |place| place.lost_checkpoint(Some(*batch))));
     }
-    let Some((batch, digest)) = &query.delivered else { return Ok(()) };
-    let known = entry.and_then(|entry| entry.digest(*batch));
-    match (last, known) {
-        (Some(_), Some(known)) if known == digest => Ok(()),
-        (Some(_), Some(_)) => Err(refusal::other_input(ledger, query, *batch)),
-        // So long ago that its digest isn't kept.
-        (Some((last, _)), None) if last > batch => Ok(()),
-        _ => Err(refusal::rebuilt(ledger, query, *batch)),
-    }
+    fits(last, query.delivered.clone())
+        .map_err(|misfit| refusal::of(ledger, query, |place| place.misfit(misfit)))
 }
 
 /// Whether a batch is to be written.
@@ -67,15 +61,22 @@ pub(super) fn decide(
     batch: &SinkBatch,
     ledger: &Ledger,
 ) -> Result<Decision> {
-    let Some(entry) = entry else { return Err(refusal::gone(ledger, &batch.query)) };
-    if entry.query_id != batch.query.id {
-        let last = entry.last.as_ref().map_or(0, |(last, _)| *last);
-        return Err(refusal::lost_checkpoint(ledger, &batch.query, last));
+    let query = &batch.query;
+    let Some(entry) = entry else { return Err(refusal::gone(ledger, query)) };
+    if entry.query_id != query.id {
+        let last = entry.last.as_ref().map(|(last, _)| *last);
+        return Err(refusal::of(ledger, query, |place| place.lost_checkpoint(last)));
     }
-    match (&entry.last, entry.digest(batch.batch)) {
-        (_, Some(digest)) if *digest == batch.digest => Ok(Decision::Already),
-        (Some((last, _)), None) if *last < batch.batch => Ok(Decision::Apply),
-        (None, None) => Ok(Decision::Apply),
-        _ => Err(refusal::other_input(ledger, &batch.query, batch.batch)),
+    let this = (batch.batch, batch.digest.clone());
+    match verdict(entry.last.clone(), batch.previous.clone(), this) {
+        Ok(Verdict::Write) => Ok(Decision::Apply),
+        Ok(Verdict::Already) => Ok(Decision::Already),
+        Ok(Verdict::Older) if entry.digest(batch.batch) == Some(&batch.digest) => {
+            Ok(Decision::Already)
+        }
+        Ok(Verdict::Older) => {
+            Err(refusal::of(ledger, query, |place| place.other_input(batch.batch)))
+        }
+        Err(misfit) => Err(refusal::of(ledger, query, |place| place.misfit(misfit))),
     }
 }

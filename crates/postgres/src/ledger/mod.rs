@@ -128,7 +128,7 @@ impl Ledger {
     ///
     /// # Errors
     /// `Refused`: the table was made anew; the query's rows are another checkpoint's; the batch is in
-    /// with other input.
+    /// with other input; the one before it is not in, as where a standby took over that lacked it.
     pub async fn decide(
         &self,
         transaction: &Transaction<'_>,

@@ -2,50 +2,29 @@
 
 use partwise_stream::Error;
 use partwise_stream::sink::SinkQuery;
-
+use partwise_stream::sink::delivery::Place;
 use uuid::Uuid;
 
 use super::Ledger;
 
-/// Its rows are of a query of the same name with another id.
-pub(super) fn lost_checkpoint(ledger: &Ledger, query: &SinkQuery, last: u64) -> Error {
-    Error::refused(format!(
-        "{table} holds batches 0 to {last} of a query {name} with another checkpoint than this one: \
-         going on would write its rows a second time. Ways on: start with the checkpoint that wrote \
-         them; or, to do it all again, DROP TABLE {table}, or empty it and DELETE FROM {ledger} WHERE \
-         table_oid = '{oid}'::regclass AND query_name = '{text}'; or, to add what this one reads, \
-         start it under another name",
-        table = ledger.table,
-        name = query.name,
-        ledger = ledger.name,
-        oid = ledger.table.to_string().replace('\'', "''"),
-        text = query.name.replace('\'', "''"),
-    ))
-}
-
-/// A batch that was delivered isn't there.
-pub(super) fn rebuilt(ledger: &Ledger, query: &SinkQuery, batch: u64) -> Error {
-    Error::refused(format!(
-        "{table} lacks batch {batch} of {name}, which its checkpoint says was delivered: the table or \
-         {ledger} was made anew or emptied since. Ways on: bring both back to how they were (after a \
-         restore from a dump, UPDATE {ledger} SET table_oid = '{oid}'::regclass WHERE table_name = \
-         '{oid}'); or start the query anew with a new CHECKPOINT, and it writes all rows again; or \
-         write to another table",
-        table = ledger.table,
-        name = query.name,
-        ledger = ledger.name,
-        oid = ledger.table.to_string().replace('\'', "''"),
-    ))
-}
-
-/// A batch is there that isn't the same.
-pub(super) fn other_input(ledger: &Ledger, query: &SinkQuery, batch: u64) -> Error {
-    Error::refused(format!(
-        "batch {batch} of {} is in {} already with other input, or is older than what {} remembers: \
-         the checkpoint is not the one that the table was written from. Restore the checkpoint, or \
-         empty the table and start the query anew with a new CHECKPOINT",
-        query.name, ledger.table, ledger.name
-    ))
+/// A refusal by what the ledger says, with the ways on.
+pub(super) fn of(
+    ledger: &Ledger,
+    query: &SinkQuery,
+    refusal: impl FnOnce(Place<'_>) -> Error,
+) -> Error {
+    let Ledger { table, name } = ledger;
+    let oid = table.to_string().replace('\'', "''");
+    let text = query.name.replace('\'', "''");
+    let empty = format!(
+        "DROP TABLE {table}, or empty it and DELETE FROM {name} WHERE table_oid = \
+         '{oid}'::regclass AND query_name = '{text}',"
+    );
+    let restore = format!(
+        "bring it and {name} back to how they were (after a restore from a dump, UPDATE {name} SET \
+         table_oid = '{oid}'::regclass WHERE table_name = '{oid}')"
+    );
+    refusal(Place { name: table, query: &query.name, empty: &empty, restore: &restore })
 }
 
 /// The row that is there from the start of the query on isn't.

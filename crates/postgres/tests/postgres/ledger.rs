@@ -1,7 +1,10 @@
 //! Whose batches a table holds: replays, lost checkpoints, rebuilt tables.
 
+use std::sync::Arc;
+
+use partwise_postgres::PostgresSink;
 use partwise_stream::sink::{Sink, Written};
-use partwise_stream::{ErrorKind, OutputMode, Result, StreamQuery};
+use partwise_stream::{ErrorKind, OutputMode, Result, Step, StreamQuery, Trigger};
 
 use crate::kit::{Lab, SUMS, run};
 
@@ -32,11 +35,14 @@ async fn a_late_replay_of_an_older_batch_changes_nothing() {
     assert_eq!(at_seven, ["1|8|28|7", "2|8|280|7"]);
     for older in [6, 7, 0] {
         assert_eq!(sink.write(batches[older].clone()).await.unwrap(), Written::Already);
+        assert!(!sink.lacks(&batches[older]).await.unwrap());
     }
+    assert!(sink.lacks(&batches[8]).await.unwrap());
     assert_eq!(lab.sql(ASK), at_seven);
-    // Also where nothing but the rows themselves remembers.
-    lab.sql("UPDATE partwise_streams SET batch_id = NULL, digest = NULL, earlier = '[]'");
-    assert_eq!(sink.write(batches[6].clone()).await.unwrap(), Written::Rows(2));
+    // So long ago that nobody remembers its digest.
+    lab.sql("UPDATE partwise_streams SET earlier = '[]'");
+    let error = sink.write(batches[6].clone()).await.unwrap_err();
+    assert!(error.to_string().contains("older than what it remembers"), "{error}");
     assert_eq!(lab.sql(ASK), at_seven);
 }
 
@@ -78,7 +84,7 @@ async fn a_lost_checkpoint_is_refused_with_the_ways_on() {
     run(lab.query(SUMS, "q2", OutputMode::Update).await.sink(lab.sink("t"))).await.unwrap();
     assert_eq!(lab.sql(ASK), before);
     // The way by emptying, as it is written there.
-    let delete = text.split("empty it and ").nth(1).unwrap().split(';').next().unwrap();
+    let delete = text.split("empty it and ").nth(1).unwrap().split(", first;").next().unwrap();
     assert_eq!(lab.sql(&format!("TRUNCATE t; {delete}")), [""; 0]);
     std::fs::remove_dir_all(lab.path("ck-q")).unwrap();
     update(&lab).await.unwrap();
@@ -145,6 +151,57 @@ async fn a_table_that_is_made_anew_while_the_query_runs_is_noticed() {
     let error = sink.write(batches[1].clone()).await.unwrap_err();
     assert!(error.to_string().contains("gone while the query q writes"), "{error}");
     assert_eq!(lab.sql("SELECT count(*) FROM t"), ["0"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_standby_that_lacks_the_last_batch_is_noticed_while_the_query_runs() {
+    for (schema, mode, sql) in [
+        ("failover_update", OutputMode::Update, SUMS),
+        ("failover_append", OutputMode::Append, "SELECT k, v FROM pairs"),
+        ("failover_complete", OutputMode::Complete, SUMS),
+    ] {
+        let Some(lab) = Lab::new(schema) else { return };
+        nine(&lab);
+        let server = Arc::clone(&lab.server);
+        let tables = format!("{schema}.t, {schema}.partwise_streams");
+        let writer = lab.query(sql, "q", mode).await.sink(lab.sink("t"));
+        // After batch 3 the server is as it was before it, in rows and ledger.
+        let query = writer.before_each_step(move |step, batch| {
+            let script = match (step, batch) {
+                (Step::Sink, 3) => format!(
+                    "CREATE TABLE {schema}.old AS TABLE {schema}.t; \
+                     CREATE TABLE {schema}.old_streams AS TABLE {schema}.partwise_streams"
+                ),
+                (Step::Sink, 4) => format!(
+                    "BEGIN; TRUNCATE {tables}; INSERT INTO {schema}.t TABLE {schema}.old; \
+                     INSERT INTO {schema}.partwise_streams TABLE {schema}.old_streams; COMMIT"
+                ),
+                _ => return Ok(()),
+            };
+            assert!(!server.psql(&script).unwrap().contains("ERROR"));
+            Ok(())
+        });
+        let error = run(query).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Refused, "{error}");
+        assert!(error.to_string().contains("lacks batch 3 of q"), "{error}");
+        assert_eq!(lab.sql("SELECT max(batch_id) FROM t"), ["2"]);
+        // And it stays so.
+        let error = run(lab.query(sql, "q", mode).await.sink(lab.sink("t"))).await.unwrap_err();
+        assert!(error.to_string().contains("lacks batch 3 of q"), "{error}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_checkpoint_goes_on_at_another_address_of_its_database() {
+    let Some(lab) = Lab::new("moved") else { return };
+    nine(&lab);
+    let writer = async || lab.query(SUMS, "q", OutputMode::Update).await;
+    run(writer().await.sink(lab.sink("t")).trigger(Trigger::Once)).await.unwrap();
+    let url = lab.server.url().replace("127.0.0.1", "localhost");
+    let sink = PostgresSink::new(&url, "moved.t").unwrap();
+    assert_eq!(sink.identity(), r#"POSTGRES "moved"."t""#);
+    run(writer().await.sink(sink)).await.unwrap();
+    assert_eq!(lab.sql(ASK), ["1|9|36|8", "2|9|360|8"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -35,7 +35,7 @@ async fn the_password_is_in_no_checkpoint_and_no_table() {
         .unwrap();
     let mut all = lab.sql("SELECT * FROM partwise_streams").join("\n");
     contents(&lab.path("ck-q"), &mut all);
-    assert!(all.contains("POSTGRES 127.0.0.1") && !all.contains(SECRET), "{all}");
+    assert!(all.contains(r#"POSTGRES \"secrets\".\"t\""#) && !all.contains(SECRET), "{all}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,6 +4,7 @@ use deltalake::DeltaTable;
 use deltalake::kernel::Transaction;
 use deltalake::kernel::transaction::CommitProperties;
 use futures::TryStreamExt;
+use partwise_stream::sink::delivery::{self, Last, Verdict, fits, verdict};
 use partwise_stream::sink::{SinkBatch, SinkQuery};
 use partwise_stream::{Error, OutputMode, Result};
 use serde_json::{Value, json};
@@ -42,15 +43,6 @@ enum Queries {
     Unasked,
 }
 
-/// What is to be done with a batch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Write,
-    Skip,
-    /// It is older than the last one, of which alone the input is known.
-    Older,
-}
-
 impl Claims {
     /// Reads them from the table's snapshot.
     pub async fn read(place: &Place, table: &DeltaTable, query: &SinkQuery) -> Result<Self> {
@@ -75,7 +67,7 @@ impl Claims {
     /// would replace.
     pub fn check(&self, place: &Place, query: &SinkQuery) -> Result<()> {
         if self.batch.is_none() && self.digest.is_some() {
-            return Err(lost_checkpoint(place, query));
+            return Err(refusal(place, query, |there| there.lost_checkpoint(None)));
         }
         let others = |held: i64| held != mark(&query.name);
         if matches!(self.queries, Queries::Marked(held) if others(held))
@@ -94,36 +86,31 @@ impl Claims {
     /// # Errors
     /// `Refused` where it isn't.
     pub fn check_delivered(&self, place: &Place, query: &SinkQuery) -> Result<()> {
-        let Some((batch, digest)) = &query.delivered else { return Ok(()) };
-        let has = self.batch.is_some_and(|held| match held == number(*batch) {
-            true => self.digest == Some(batch_mark(*batch, digest)),
-            false => held > number(*batch),
-        });
-        if has { Ok(()) } else { Err(rebuilt(place, query, *batch)) }
+        let delivered = query.delivered.as_ref().map(|(batch, digest)| kept(*batch, digest));
+        fits(self.last(), delivered)
+            .map_err(|misfit| refusal(place, query, |there| there.misfit(misfit)))
     }
 
     /// Whether the table has a batch already.
     ///
     /// # Errors
-    /// `Refused` where it has the batch with other input, or can't tell.
+    /// `Refused` where it has the batch with other input, lacks the one before it, or can't tell.
     pub async fn has(&self, place: &Place, table: &DeltaTable, batch: &SinkBatch) -> Result<bool> {
-        match self.verdict(batch.batch, &batch.digest) {
-            Some(Verdict::Write) => Ok(false),
-            Some(Verdict::Skip) => Ok(true),
-            Some(Verdict::Older) if in_history(place, table, batch).await? => Ok(true),
-            Some(Verdict::Older) | None => Err(other_input(place, batch)),
+        let previous = batch.previous.as_ref().map(|(batch, digest)| kept(*batch, digest));
+        match verdict(self.last(), previous, kept(batch.batch, &batch.digest)) {
+            Ok(Verdict::Write) => Ok(false),
+            Ok(Verdict::Already) => Ok(true),
+            Ok(Verdict::Older) if in_history(place, table, batch).await? => Ok(true),
+            Ok(Verdict::Older) => {
+                Err(refusal(place, &batch.query, |there| there.other_input(batch.batch)))
+            }
+            Err(misfit) => Err(refusal(place, &batch.query, |there| there.misfit(misfit))),
         }
     }
 
-    /// None where the batch is there with other input.
-    fn verdict(&self, batch: u64, digest: &str) -> Option<Verdict> {
-        match self.batch {
-            Some(held) if held > number(batch) => Some(Verdict::Older),
-            Some(held) if held == number(batch) => {
-                (self.digest == Some(batch_mark(batch, digest))).then_some(Verdict::Skip)
-            }
-            _ => Some(Verdict::Write),
-        }
+    /// The query's last batch.
+    fn last(&self) -> Option<Last<i64>> {
+        self.batch.map(i64::unsigned_abs).zip(self.digest)
     }
 
     /// What the commit of a batch on this snapshot carries.
@@ -152,6 +139,11 @@ impl Claims {
 
 fn digest_app(query: &SinkQuery) -> String {
     format!("{}@digest", query.name)
+}
+
+/// A batch as its claims have it.
+fn kept(batch: u64, digest: &str) -> Last<i64> {
+    (batch, batch_mark(batch, digest))
 }
 
 fn batch_mark(batch: u64, digest: &str) -> i64 {
@@ -185,48 +177,23 @@ async fn in_history(place: &Place, table: &DeltaTable, batch: &SinkBatch) -> Res
     Ok(false)
 }
 
-fn other_input(place: &Place, batch: &SinkBatch) -> Error {
-    Error::refused(format!(
-        "batch {} of {} is in {place} already with other input, or is older than what its log holds: \
-         the checkpoint is not the one that the table was written from. Restore the checkpoint, or \
-         empty the table and start the query anew with a new CHECKPOINT and another name",
-        batch.batch, batch.query.name
-    ))
-}
-
-fn lost_checkpoint(place: &Place, query: &SinkQuery) -> Error {
-    Error::refused(format!(
-        "{place} holds batches of a query {} with another checkpoint than this one: going on would \
-         write its rows a second time. Ways on: start with the checkpoint that wrote them; or, to do \
-         it all again, remove the table first; or, to add what this one reads, start it under \
-         another name",
-        query.name
-    ))
-}
-
-fn rebuilt(place: &Place, query: &SinkQuery, batch: u64) -> Error {
-    Error::refused(format!(
-        "{place} lacks batch {batch} of {}, which its checkpoint says was delivered: the table was \
-         rebuilt or replaced since. Ways on: bring the table back to how it was; or start the query \
-         anew with a new CHECKPOINT, and it writes all rows again; or write to another table",
-        query.name
-    ))
+/// A refusal by what the table holds, with the ways on.
+fn refusal(
+    place: &Place,
+    query: &SinkQuery,
+    of: impl FnOnce(delivery::Place<'_>) -> Error,
+) -> Error {
+    of(delivery::Place {
+        name: place,
+        query: &query.name,
+        empty: &"remove the table",
+        restore: &"bring the table back to how it was",
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_batch_is_written_once_and_never_with_other_input() {
-        let held =
-            Claims { batch: Some(7), digest: Some(batch_mark(7, "a")), ..Default::default() };
-        assert_eq!(held.verdict(8, "b"), Some(Verdict::Write));
-        assert_eq!(held.verdict(7, "a"), Some(Verdict::Skip));
-        assert_eq!(held.verdict(7, "b"), None);
-        assert_eq!(held.verdict(6, "a"), Some(Verdict::Older));
-        assert_eq!(Claims::default().verdict(0, "a"), Some(Verdict::Write));
-    }
 
     #[test]
     fn the_queries_of_a_table_are_one_or_several() {

@@ -37,7 +37,7 @@
 //! - A batch that is in is skipped, the same batch with other input is an error; of two writers that
 //!   race the same batch, one writes.
 //! - Another checkpoint of the same query, and a table that lacks what was delivered, are refused with
-//!   the ways on.
+//!   the ways on; with each batch, as a table may be dropped and made anew while the query runs.
 //! - Values are stored as they are or not at all: timestamps with less than microseconds, numbers
 //!   that don't fit and empty text in a partition column are errors.
 //! - NULL keys are equal to each other. `KEYS` are of an update: where rows are added, as those of a

@@ -1,6 +1,7 @@
 //! A Delta table as a sink.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use deltalake::DeltaTable;
@@ -27,6 +28,8 @@ pub struct DeltaSink {
     place: Place,
     partitioned_by: Vec<String>,
     keys: Vec<String>,
+    /// The ids of the tables that were opened, by the query's.
+    opened: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl DeltaSink {
@@ -37,7 +40,8 @@ impl DeltaSink {
     /// An address of another kind, or with keys in it; settings that don't fit.
     pub fn new(location: &str, settings: &BTreeMap<String, String>) -> Result<Self> {
         let place = Place::new(location, settings)?;
-        Ok(Self { place, partitioned_by: Vec::new(), keys: Vec::new() })
+        let (partitioned_by, keys) = (Vec::new(), Vec::new());
+        Ok(Self { place, partitioned_by, keys, opened: Arc::default() })
     }
 
     /// The partition columns of a table that is made; of one that is there, they must be these.
@@ -74,6 +78,7 @@ impl DeltaSink {
     async fn attempt(&self, batch: &SinkBatch) -> Result<Written> {
         let place = &self.place;
         let Some(table) = self.load().await? else { return Err(self.gone()) };
+        self.check_same(write::snapshot(place, &table)?, &batch.query)?;
         let claims = Claims::read(place, &table, &batch.query).await?;
         claims.check(place, &batch.query)?;
         if claims.has(place, &table, batch).await? {
@@ -122,9 +127,23 @@ impl DeltaSink {
 
     fn gone(&self) -> Error {
         Error::refused(format!(
-            "{} is gone while the query writes to it: start the query anew with a new CHECKPOINT",
+            "{} is gone or was made anew while the query writes to it: start the query anew with a \
+             new CHECKPOINT, and it writes all rows again",
             self.place
         ))
+    }
+
+    /// Checks that the table is the one that was opened.
+    fn check_same(&self, snapshot: &EagerSnapshot, query: &SinkQuery) -> Result<()> {
+        match self.opened().get(&query.id) {
+            Some(id) if id != snapshot.metadata().id() => Err(self.gone()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Each change is one insert: whole after any panic.
+    fn opened(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn check_table(&self, snapshot: &EagerSnapshot, query: &SinkQuery) -> Result<()> {
@@ -184,7 +203,10 @@ impl Sink for DeltaSink {
         let claims = Claims::read(&self.place, &table, query).await?;
         claims.check(&self.place, query)?;
         claims.check_delivered(&self.place, query)?;
-        self.check_table(write::snapshot(&self.place, &table)?, query)
+        let snapshot = write::snapshot(&self.place, &table)?;
+        self.check_table(snapshot, query)?;
+        self.opened().insert(query.id.clone(), snapshot.metadata().id().to_owned());
+        Ok(())
     }
 
     async fn write(&self, batch: SinkBatch) -> Result<Written> {
@@ -198,5 +220,9 @@ impl Sink for DeltaSink {
                 Err(error) => return self.after(&batch, error).await,
             }
         }
+    }
+
+    async fn lacks(&self, batch: &SinkBatch) -> Result<bool> {
+        Ok(!self.has(batch).await?)
     }
 }

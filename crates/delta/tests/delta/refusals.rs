@@ -7,8 +7,8 @@ use deltalake::protocol::SaveMode;
 use partwise_delta::{DeltaFactory, DeltaSink};
 use partwise_stream::ErrorKind::{self, Refused};
 use partwise_stream::OutputMode::{Append, Complete, Update};
-use partwise_stream::SinkDefinition;
 use partwise_stream::sink::{Sink, SinkFactory};
+use partwise_stream::{SinkDefinition, Step};
 
 use crate::kit::{Lab, copy_folder, run};
 
@@ -79,6 +79,45 @@ async fn a_table_without_what_was_delivered_is_named_with_the_ways_on() {
     lab.land(4..6);
     run(writer().await).await.unwrap();
     assert_eq!(lab.rows("t").await, lab.batch(ROWS).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_table_that_changes_behind_a_running_query_is_noticed() {
+    // In the middle: the commit of batch 1 is lost; the table is made anew, after a batch and before.
+    for (at, change, words) in [
+        (2, "lost", "lacks batch 1 of q"),
+        (2, "anew", "was made anew while the query writes to it"),
+        (0, "anew", "was made anew while the query writes to it"),
+        (1, "gone", "is gone or was made anew"),
+    ] {
+        for (sql, mode) in [(ROWS, Append), (BY_ZONE, Update), (BY_ZONE, Complete)] {
+            let lab = Lab::with_trips(8).await;
+            let another = lab.query(sql, "another", mode).await.sink(lab.sink("other"));
+            run(another).await.unwrap();
+            let (t, other) = (lab.path("t"), lab.path("other"));
+            let writer = lab.query(sql, "q", mode).await.sink(lab.sink("t"));
+            let query = writer.before_each_step(move |step, batch| {
+                match (step, change) {
+                    (Step::Sink, _) if batch != at => {}
+                    (Step::Sink, "lost") => {
+                        std::fs::remove_file(t.join("_delta_log/00000000000000000002.json"))
+                            .unwrap();
+                    }
+                    (Step::Sink, _) => {
+                        std::fs::remove_dir_all(&t).unwrap();
+                        if change == "anew" {
+                            copy_folder(&other, &t);
+                        }
+                    }
+                    _ => {}
+                }
+                Ok(())
+            });
+            let error = run(query).await.unwrap_err();
+            assert_eq!(error.kind(), Refused, "{change} {mode}: {error}");
+            assert!(error.to_string().contains(words), "{change} {mode}: {error}");
+        }
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

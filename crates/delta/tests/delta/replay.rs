@@ -63,7 +63,7 @@ async fn what_a_table_holds_outlives_its_log() {
     forget_last_commit(&lab.path("ck-q"));
     let error = run(writer().await).await.unwrap_err();
     assert_eq!(error.kind(), Refused);
-    assert!(error.to_string().contains("older than what its log holds"), "{error}");
+    assert!(error.to_string().contains("older than what it remembers"), "{error}");
     assert_eq!(lab.rows("t").await, rows);
 }
 

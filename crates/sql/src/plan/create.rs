@@ -7,8 +7,11 @@ use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::common::TableReference;
 use datafusion::execution::context::SessionState;
 use datafusion::logical_expr::{DdlStatement, LogicalPlan};
-use datafusion::sql::parser::DFParserBuilder;
-use datafusion::sql::sqlparser::ast::{ColumnDef, DataType as SqlType};
+use datafusion::sql::parser::Statement as DFStatement;
+use datafusion::sql::sqlparser::ast::helpers::stmt_create_table::CreateTableBuilder;
+use datafusion::sql::sqlparser::ast::{
+    ColumnDef, DataType as SqlType, Ident, ObjectName, Statement as SQLStatement,
+};
 use partwise_commit::{Location, Operation, Table, TableSchema};
 use partwise_table::config::PartwiseConfig;
 use partwise_table::write::options::WriteOptions;
@@ -202,10 +205,10 @@ pub async fn declared_schema(state: &SessionState, columns: &[ColumnDef]) -> Res
             )));
         }
     }
-    let list: Vec<String> = columns.iter().map(declared).collect();
-    let sql = format!("CREATE TABLE columns ({})", list.join(", "));
-    let mut statements = DFParserBuilder::new(sql.as_str()).build()?.parse_statements()?;
-    let statement = statements.pop_front().ok_or_else(|| Error::invalid("no columns"))?;
+    let name = ObjectName::from(vec![Ident::new("columns")]);
+    let columns = columns.iter().map(declared).collect();
+    let create = CreateTableBuilder::new(name).columns(columns).build();
+    let statement = DFStatement::Statement(Box::new(SQLStatement::CreateTable(create)));
     match in_utc(state).statement_to_plan(statement).await? {
         LogicalPlan::Ddl(DdlStatement::CreateMemoryTable(made)) => {
             Ok(Arc::new(table_types(made.input.schema().as_arrow())?))
@@ -215,12 +218,12 @@ pub async fn declared_schema(state: &SessionState, columns: &[ColumnDef]) -> Res
 }
 
 /// A column as DataFusion reads it: bytes have one name there.
-fn declared(column: &ColumnDef) -> String {
+fn declared(column: &ColumnDef) -> ColumnDef {
     let mut column = column.clone();
     if matches!(column.data_type, SqlType::Binary(_) | SqlType::Varbinary(_) | SqlType::Blob(_)) {
         column.data_type = SqlType::Bytea;
     }
-    column.to_string()
+    column
 }
 
 /// Without a time zone, DataFusion reads `TIMESTAMP WITH TIME ZONE` as one without.

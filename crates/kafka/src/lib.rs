@@ -7,7 +7,7 @@
 //!      |  offsets   from/until of each: exact            |  encode    key, value, headers
 //!      v                                                 v
 //!   checkpoint: offsets/<n>                           producer   idempotent, acks=all
-//!      |  scan      a task for each partition            |  at least once: all acknowledged
+//!      |  scan      partitions dealt out to tasks        |  at least once: all acknowledged
 //!      |  span      messages from .. until               |  transactional: + the ledger's entry,
 //!      |  rows      json, csv, raw -> Arrow               |     committed together
 //!      v                                                 v

@@ -3,8 +3,8 @@
 //! ```text
 //! topic    the brokers -> what each partition holds now
 //! offsets  held, position -> from/until of each partition: the batch's exact input
-//! scan     offsets -> a plan, one task for each partition
-//! span     a task: messages from .. until, whatever gaps are among them -> rows
+//! scan     offsets -> a plan, the partitions dealt out to its tasks
+//! span     a partition: messages from .. until, whatever gaps are among them -> rows
 //! ```
 
 mod definition;
@@ -114,7 +114,7 @@ impl Source for KafkaReader {
         request: ReadRequest<'_>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let batch = BatchOffsets::of(offsets, self.source.topic.name())?;
-        scan::plan(&self.source, &self.reading, &batch, request.projection)
+        scan::plan(&self.source, &self.reading, &batch, request)
     }
 
     fn bad_rows(&self) -> u64 {

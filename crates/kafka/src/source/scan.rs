@@ -1,8 +1,9 @@
-//! A plan of exactly the messages of a batch, a task for each partition.
+//! A plan of exactly the messages of a batch: its partitions, dealt out to the query's tasks.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use datafusion::arrow::datatypes::SchemaRef;
 use datafusion::arrow::record_batch::RecordBatch;
@@ -13,13 +14,14 @@ use datafusion::physical_plan::empty::EmptyExec;
 use datafusion::physical_plan::stream::RecordBatchReceiverStream;
 use datafusion::physical_plan::streaming::{PartitionStream, StreamingTableExec};
 use partwise_stream::Result;
+use partwise_stream::source::ReadRequest;
 use tokio::sync::mpsc::Sender;
 
 use super::KafkaSource;
 use super::offsets::{BatchOffsets, Span};
 use super::span::{Flow, SpanReader};
 use super::topic::{Client, Topic};
-use crate::rows::{Message, RowDecoder};
+use crate::rows::{Message, OnBadRecord, RowColumns, RowDecoder};
 
 /// The most that messages take before they become rows.
 const PIECE_BYTES: usize = 4 << 20;
@@ -30,33 +32,41 @@ pub(super) fn plan(
     source: &KafkaSource,
     reading: &Reading,
     batch: &BatchOffsets,
-    projection: &[usize],
+    request: ReadRequest<'_>,
 ) -> Result<Arc<dyn ExecutionPlan>> {
     reading.begin();
-    let columns = source.columns.project(projection)?;
+    let columns = source.columns.project(request.projection)?;
     let schema = Arc::clone(columns.schema());
-    let task = |(partition, span): (&i32, &Span)| -> Arc<dyn PartitionStream> {
-        let decoder = RowDecoder {
-            columns: columns.clone(),
-            on_bad: source.on_bad,
-            topic: source.topic.name().to_owned(),
-            partition: *partition,
-        };
-        Arc::new(PartitionTask(Work {
+    let tasks = dealt(batch, request.state.config().target_partitions());
+    let task = |(number, spans): (usize, Vec<(i32, Span)>)| -> Arc<dyn PartitionStream> {
+        Arc::new(Task(Work {
             topic: source.topic.clone(),
             reading: reading.clone(),
-            partition: *partition,
-            span: *span,
+            columns: columns.clone(),
+            on_bad: source.on_bad,
             fail_on_data_loss: source.fail_on_data_loss,
-            decoder,
+            number,
+            spans,
         }))
     };
-    let spans = batch.partitions.iter().filter(|(_, span)| span.offsets() > 0);
-    let tasks: Vec<_> = spans.map(task).collect();
+    let tasks: Vec<_> = tasks.into_iter().enumerate().map(task).collect();
     if tasks.is_empty() {
         return Ok(Arc::new(EmptyExec::new(schema)));
     }
     Ok(Arc::new(StreamingTableExec::try_new(schema, tasks, None, [], false, None)?))
+}
+
+/// The partitions that have something, one after another to each of at most `tasks`: a client reads
+/// for each. The same batch is dealt out in the same way again.
+fn dealt(batch: &BatchOffsets, tasks: usize) -> Vec<Vec<(i32, Span)>> {
+    let spans = batch.partitions.iter().filter(|(_, span)| span.offsets() > 0);
+    let spans: Vec<(i32, Span)> = spans.map(|(partition, span)| (*partition, *span)).collect();
+    let mut dealt = vec![Vec::new(); tasks.max(1).min(spans.len())];
+    let tasks = dealt.len();
+    for (at, span) in spans.into_iter().enumerate() {
+        dealt[at % tasks].push(span);
+    }
+    dealt
 }
 
 /// What the tasks of a query share.
@@ -64,18 +74,29 @@ pub(super) fn plan(
 pub(super) struct Reading {
     /// Clients that have read and can read again: connecting takes longer than a small batch.
     clients: Arc<Mutex<Vec<Client>>>,
-    /// Messages of the batch that were no rows.
-    bad: Arc<AtomicU64>,
+    /// By task, the messages of the batch that were no rows.
+    bad: Arc<Mutex<BTreeMap<usize, Arc<AtomicU64>>>>,
 }
 
 impl Reading {
     /// Begins a batch.
     fn begin(&self) {
-        self.bad.store(0, Ordering::Relaxed);
+        self.counts().clear();
+    }
+
+    /// Begins a task, from zero: a sink may run the plan again.
+    fn count(&self, task: usize) -> Arc<AtomicU64> {
+        let count = Arc::default();
+        self.counts().insert(task, Arc::clone(&count));
+        count
     }
 
     pub fn bad(&self) -> u64 {
-        self.bad.load(Ordering::Relaxed)
+        self.counts().values().map(|count| count.load(Ordering::Relaxed)).sum()
+    }
+
+    fn counts(&self) -> MutexGuard<'_, BTreeMap<usize, Arc<AtomicU64>>> {
+        self.bad.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self, topic: &Topic) -> Result<Client> {
@@ -94,61 +115,81 @@ impl fmt::Debug for Reading {
     }
 }
 
-/// A partition of a batch.
+/// Partitions of a batch that are read one after another.
 #[derive(Clone, Debug)]
 struct Work {
     topic: Topic,
     reading: Reading,
-    partition: i32,
-    span: Span,
+    columns: RowColumns,
+    on_bad: OnBadRecord,
     fail_on_data_loss: bool,
-    decoder: RowDecoder,
+    number: usize,
+    spans: Vec<(i32, Span)>,
 }
 
 #[derive(Debug)]
-struct PartitionTask(Work);
+struct Task(Work);
 
-impl PartitionStream for PartitionTask {
+impl PartitionStream for Task {
     fn schema(&self) -> &SchemaRef {
-        self.0.decoder.columns.schema()
+        self.0.columns.schema()
     }
 
     fn execute(&self, context: Arc<TaskContext>) -> SendableRecordBatchStream {
-        let rows = context.session_config().batch_size();
         let schema = Arc::clone(self.schema());
         let mut builder = RecordBatchReceiverStream::builder(schema, AHEAD);
-        let (work, out) = (self.0.clone(), builder.tx());
-        builder.spawn_blocking(move || Ok(work.run(rows, &out)?));
+        let (work, rows) = (self.0.clone(), context.session_config().batch_size());
+        let out = Out { to: builder.tx(), rows, bad: work.reading.count(work.number) };
+        builder.spawn_blocking(move || Ok(work.run(&out)?));
         builder.build()
     }
 }
 
+/// Where the rows of a task go.
+struct Out {
+    to: Sender<DFResult<RecordBatch>>,
+    /// The most rows of a piece.
+    rows: usize,
+    bad: Arc<AtomicU64>,
+}
+
 impl Work {
-    fn run(&self, rows: usize, out: &Sender<DFResult<RecordBatch>>) -> Result<()> {
+    fn run(&self, out: &Out) -> Result<()> {
         let client = self.reading.take(&self.topic)?;
-        let reader = SpanReader {
-            topic: &self.topic,
-            client: &client,
-            partition: self.partition,
-            span: self.span,
-            fail_on_data_loss: self.fail_on_data_loss,
-        };
-        let mut piece = Piece { work: self, out, rows, bytes: 0, messages: vec![] };
-        let wanted = self.decoder.columns.wanted();
-        // Nobody waits for rows any more: the query was given up.
-        let idle = || if out.is_closed() { Flow::Stop } else { Flow::On };
-        reader.read(&mut |message| piece.add(Message::of(message, wanted)), &idle)?;
-        piece.give()?;
+        for (partition, span) in &self.spans {
+            self.read(&client, *partition, *span, out)?;
+        }
         self.reading.put(client);
         Ok(())
+    }
+
+    fn read(&self, client: &Client, partition: i32, span: Span, out: &Out) -> Result<()> {
+        let reader = SpanReader {
+            topic: &self.topic,
+            client,
+            partition,
+            span,
+            fail_on_data_loss: self.fail_on_data_loss,
+        };
+        let decoder = RowDecoder {
+            columns: self.columns.clone(),
+            on_bad: self.on_bad,
+            topic: self.topic.name().to_owned(),
+            partition,
+        };
+        let mut piece = Piece { decoder, out, bytes: 0, messages: vec![] };
+        let wanted = self.columns.wanted();
+        // Nobody waits for rows any more: the query was given up.
+        let idle = || if out.to.is_closed() { Flow::Stop } else { Flow::On };
+        reader.read(&mut |message| piece.add(Message::of(message, wanted)), &idle)?;
+        piece.give().map(drop)
     }
 }
 
 /// Messages that become rows together.
 struct Piece<'a> {
-    work: &'a Work,
-    out: &'a Sender<DFResult<RecordBatch>>,
-    rows: usize,
+    decoder: RowDecoder,
+    out: &'a Out,
     bytes: usize,
     messages: Vec<Message>,
 }
@@ -157,7 +198,7 @@ impl Piece<'_> {
     fn add(&mut self, message: Message) -> Result<Flow> {
         self.bytes += message.bytes();
         self.messages.push(message);
-        if self.messages.len() < self.rows && self.bytes < PIECE_BYTES {
+        if self.messages.len() < self.out.rows && self.bytes < PIECE_BYTES {
             return Ok(Flow::On);
         }
         self.give()
@@ -167,11 +208,32 @@ impl Piece<'_> {
         if self.messages.is_empty() {
             return Ok(Flow::On);
         }
-        let (rows, bad) = self.work.decoder.rows(&self.messages)?;
-        self.work.reading.bad.fetch_add(bad, Ordering::Relaxed);
+        let (rows, bad) = self.decoder.rows(&self.messages)?;
+        self.out.bad.fetch_add(bad, Ordering::Relaxed);
         self.messages.clear();
         self.bytes = 0;
-        let sent = self.out.blocking_send(Ok::<_, DataFusionError>(rows));
+        let sent = self.out.to.blocking_send(Ok::<_, DataFusionError>(rows));
         Ok(if sent.is_ok() { Flow::On } else { Flow::Stop })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partitions_are_dealt_out_to_the_tasks_in_the_same_way_each_time() {
+        let span = |partition: i32| (partition, Span { from: 0, until: i64::from(partition % 4) });
+        let partitions = (0..10).map(span).collect();
+        let batch = BatchOffsets { topic: "t".to_owned(), partitions };
+        let of = |tasks| -> Vec<Vec<i32>> {
+            let names = |spans: Vec<(i32, Span)>| spans.into_iter().map(|(name, _)| name).collect();
+            dealt(&batch, tasks).into_iter().map(names).collect()
+        };
+        // Those that end where they begin are left out.
+        assert_eq!(of(3), [vec![1, 5, 9], vec![2, 6], vec![3, 7]]);
+        assert_eq!(of(100).len(), 7);
+        assert_eq!(of(0).len(), 1);
+        assert!(dealt(&BatchOffsets::default(), 4).is_empty());
     }
 }

@@ -4,6 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use datafusion::arrow::datatypes::{DataType, TimeUnit};
+use datafusion::physical_plan::{ExecutionPlanProperties, collect_partitioned};
+use partwise_kafka::KafkaSource;
+use partwise_stream::source::{ReadRequest, StreamSource};
 use partwise_stream::{
     ErrorKind, MemorySink, OutputMode, Step, StreamDefinition, TableSink, Trigger,
 };
@@ -60,6 +63,30 @@ async fn a_query_stopped_between_any_two_steps_has_each_message_once() {
     .await;
     assert_eq!(stops, 3 * Step::ALL.len());
     assert_eq!(lab.table(lab.path("sink"), "SELECT n, page FROM t").await, lines_of(0..90));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn many_partitions_are_read_by_the_tasks_that_a_session_has() {
+    let (_mock, servers) = mock("clicks", 9);
+    for partition in 0..9 {
+        let first = 10 * i64::from(partition);
+        put(&servers, "clicks", partition, &clicks_of(first..first + 10));
+    }
+    let stream =
+        StreamDefinition::new("clicks", "KAFKA").columns(schema(&[("n", DataType::Int64)]));
+    let stream = stream.option("bootstrap.servers", servers).option("topic", "clicks");
+    let (source, state) = (KafkaSource::new(&stream).unwrap(), Lab::new().session.state());
+    let mut reader = source.reader(&state).await.unwrap();
+    let offsets = reader.next().await.unwrap().unwrap();
+    let read = async || {
+        let request = ReadRequest { state: &state, projection: &[0], replayed: false };
+        let plan = reader.read(&offsets, request).await.unwrap();
+        assert_eq!(plan.output_partitioning().partition_count(), 2);
+        collect_partitioned(plan, state.task_ctx()).await.unwrap()
+    };
+    let first = read().await;
+    assert_eq!(rows(first.concat()).len(), 90);
+    assert_eq!(first, read().await);
 }
 
 #[tokio::test(flavor = "multi_thread")]

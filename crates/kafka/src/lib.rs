@@ -34,8 +34,8 @@
 //! | `format` | `json`, one object (if nothing is said); `csv`, one record; `raw`, one column of text or bytes |
 //! | `starting_offsets` | `earliest` (if nothing is said), `latest`, or by partition `{"0": 17, "1": -2}` |
 //! | `max_offsets_per_trigger` | the most offsets of a batch, shared by what each partition has |
-//! | `on_bad_record` | a message that is no row: `fail` (if nothing is said), `null`, `skip`; counted in a batch's progress |
-//! | `fail_on_data_loss` | `false` goes on where input is gone before it was read |
+//! | `on_bad_record` | a message that is no row: `fail` (if nothing is said), `null` (NULL for its value, or for what else of it doesn't fit), `skip`; counted in a batch's progress |
+//! | `fail_on_data_loss` | `false` goes on where input is gone before it was read: where a partition begins after the position, from there; where it ends before it, **from its first offset again**, as a topic that was made anew looks the same as one that lost its end |
 //! | `timeout_seconds` | how long brokers may be out of reach: 60 |
 //! | `kafka.<setting>` | librdkafka's settings; transactions are read when committed unless `kafka.isolation.level` says otherwise |
 //!

@@ -132,11 +132,12 @@ impl RowColumns {
         Wanted { key: has(Meta::Key), headers: has(Meta::Headers) }
     }
 
-    pub fn decode(
+    pub(super) fn decode(
         &self,
         messages: &[Message],
         topic: &str,
         partition: i32,
+        misfit: Misfit,
     ) -> Result<Vec<ArrayRef>, ArrowError> {
         let value = |from: &From| match from {
             From::Value(at) => Some(*at),
@@ -147,7 +148,9 @@ impl RowColumns {
         let mut columns = Vec::with_capacity(self.from.len());
         for (from, field) in self.from.iter().zip(self.schema.fields()) {
             let column = match from {
-                From::Meta(meta) => as_type(&meta.array(messages, topic, partition), field)?,
+                From::Meta(meta) => {
+                    as_type(&meta.array(messages, topic, partition), field, misfit)?
+                }
                 From::Value(_) => values.next().ok_or_else(|| {
                     ArrowError::ComputeError(format!("no column {}", field.name()))
                 })?,
@@ -158,10 +161,26 @@ impl RowColumns {
     }
 }
 
+/// What becomes of a part of a message that isn't of its column's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Misfit {
+    Fail,
+    Null,
+}
+
 /// A column under the type that is declared for it.
-pub(super) fn as_type(column: &ArrayRef, field: &Field) -> Result<ArrayRef, ArrowError> {
-    let options = CastOptions { safe: false, ..CastOptions::default() };
-    cast_with_options(column, field.data_type(), &options)
+pub(super) fn as_type(
+    column: &ArrayRef,
+    field: &Field,
+    misfit: Misfit,
+) -> Result<ArrayRef, ArrowError> {
+    let options = CastOptions { safe: misfit == Misfit::Null, ..CastOptions::default() };
+    cast_with_options(column, field.data_type(), &options).map_err(|error| {
+        let (name, to) = (field.name(), field.data_type());
+        let any =
+            if column.data_type() == &DataType::Binary { ": BYTEA takes all bytes" } else { "" };
+        ArrowError::CastError(format!("the column {name} is {to} ({error}){any}"))
+    })
 }
 
 /// Checks that a part of messages can be had under a declared type.

@@ -22,13 +22,15 @@ use datafusion::arrow::compute::concat_batches;
 use datafusion::arrow::error::ArrowError;
 use partwise_stream::{Error, Result};
 
+use columns::Misfit;
+
 /// What becomes of a message that is no row of the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum OnBadRecord {
     /// The query stops and names it.
     #[default]
     Fail,
-    /// A row whose columns of the value are NULL.
+    /// A row whose columns of the value are NULL, or those of the message that don't fit.
     Null,
     /// None.
     Skip,
@@ -76,7 +78,7 @@ impl RowDecoder {
     }
 
     fn piece(&self, piece: &[Message], rows: &mut Vec<RecordBatch>, bad: &mut u64) -> Result<()> {
-        let error = match (self.decode(piece), piece) {
+        let error = match (self.decode(piece, Misfit::Fail), piece) {
             (Ok(decoded), _) => {
                 rows.push(decoded);
                 return Ok(());
@@ -94,16 +96,23 @@ impl RowDecoder {
             OnBadRecord::Skip => Ok(()),
             OnBadRecord::Fail => Err(self.named(message, &error)),
             OnBadRecord::Null => {
-                let emptied = Message { value: None, ..message.clone() };
-                let row = self.decode(&[emptied]).map_err(|error| self.named(message, &error))?;
+                let row = self.with_nulls(message).map_err(|error| self.named(message, &error))?;
                 rows.push(row);
                 Ok(())
             }
         }
     }
 
-    fn decode(&self, messages: &[Message]) -> Result<RecordBatch, ArrowError> {
-        let columns = self.columns.decode(messages, &self.topic, self.partition)?;
+    /// A bad message with NULL for the parts of it that don't fit: columns of the message itself
+    /// each, those of the value all together.
+    fn with_nulls(&self, message: &Message) -> Result<RecordBatch, ArrowError> {
+        let emptied = || Message { value: None, ..message.clone() };
+        self.decode(std::slice::from_ref(message), Misfit::Null)
+            .or_else(|_| self.decode(&[emptied()], Misfit::Null))
+    }
+
+    fn decode(&self, messages: &[Message], misfit: Misfit) -> Result<RecordBatch, ArrowError> {
+        let columns = self.columns.decode(messages, &self.topic, self.partition, misfit)?;
         let options = RecordBatchOptions::new().with_row_count(Some(messages.len()));
         RecordBatch::try_new_with_options(self.columns.schema().clone(), columns, &options)
     }

@@ -10,7 +10,7 @@ use datafusion::arrow::error::ArrowError;
 use partwise_stream::source::json::ExactColumns;
 use partwise_stream::{Error, Result};
 
-use super::columns::{as_type, check};
+use super::columns::{Misfit, as_type, check};
 use super::message::Message;
 
 /// What the value of a message is.
@@ -139,7 +139,7 @@ fn csv(
 fn raw(field: &Field, messages: &[Message]) -> Result<ArrayRef, ArrowError> {
     let values: ArrayRef =
         Arc::new(messages.iter().map(|message| message.value.as_deref()).collect::<BinaryArray>());
-    as_type(&values, field)
+    as_type(&values, field, Misfit::Fail)
 }
 
 #[cfg(test)]

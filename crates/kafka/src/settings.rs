@@ -3,22 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use partwise_commit::is_secret;
 use partwise_stream::{Error, Result};
 
 /// What settings begin with among options.
 const PREFIX: &str = "kafka.";
-/// Parts of the names of settings whose values are nobody's to see.
-const SECRETS: [&str; 9] = [
-    "password",
-    "secret",
-    "ssl.key.pem",
-    "ssl.keystore",
-    "sasl.jaas",
-    "oauthbearer.config",
-    "oauthbearer.assertion",
-    "token",
-    "private",
-];
+/// Parts of the names of settings whose values are nobody's to see, besides those that all have.
+const SECRETS: [&str; 3] = ["keystore", "assertion", "private"];
 
 /// Settings by name.
 #[derive(Clone, Default)]
@@ -54,7 +45,7 @@ impl Settings {
 
     /// What is said of a setting that librdkafka doesn't take.
     pub fn refused(name: &str, why: &str) -> String {
-        if is_secret(name) {
+        if is_hidden(name) {
             return format!("'{PREFIX}{name}': librdkafka doesn't take this value");
         }
         format!("'{PREFIX}{name}': {why}")
@@ -79,8 +70,8 @@ impl fmt::Debug for Settings {
     }
 }
 
-fn is_secret(name: &str) -> bool {
-    SECRETS.iter().any(|part| name.contains(part))
+fn is_hidden(name: &str) -> bool {
+    is_secret(name) || SECRETS.iter().any(|part| name.contains(part))
 }
 
 #[cfg(test)]
@@ -97,7 +88,11 @@ mod tests {
         let settings = Settings::take(&mut all, &["acks"]).expect("settings");
         assert_eq!(all, options(&[("topic", "t")]));
         assert_eq!(format!("{settings:?}"), r#"["sasl.password"]"#);
-        assert!(!Settings::refused("sasl.password", "bad: hunter2").contains("hunter2"));
+        for name in
+            ["sasl.password", "ssl.key.pem", "sasl.oauthbearer.config", "ssl.keystore.location"]
+        {
+            assert!(!Settings::refused(name, "bad: hunter2").contains("hunter2"), "{name}");
+        }
     }
 
     #[test]

@@ -68,8 +68,10 @@
 //!   `partwise.query`, `partwise.batch` and `partwise.row`, the same each time, by which a consumer
 //!   can leave repeats out.
 //! - `transactional`: a batch is one transaction, with an entry in the ledger, a compacted topic
-//!   (`ledger`, else `partwise_ledger`). A batch that the ledger has isn't sent again, and an
-//!   instance that was replaced can't commit. Consumers have to read with `read_committed`.
+//!   (`ledger`, else `partwise_ledger`), in its partition 0. A batch that the ledger has isn't sent
+//!   again, and an instance that was replaced can't commit. A start waits for transactions that other
+//!   queries have open in the same ledger. Consumers have to read with `read_committed`.
+//! - A checkpoint is tied to the topic and the format, not to the servers' addresses.
 //! - Secrets among the settings are in no error, description or debug output.
 //!
 //! # Known limits

@@ -21,6 +21,8 @@ type Part = Option<Vec<u8>>;
 pub(super) struct Outgoing {
     /// The topic, where it isn't the sink's.
     pub topic: Option<String>,
+    /// The partition, where the key doesn't choose it.
+    pub partition: Option<i32>,
     pub key: Part,
     /// None: the message says that what has the key is gone.
     pub value: Part,
@@ -152,7 +154,8 @@ impl RawColumns {
         let message = |((key, value), (headers, topic)): ((Part, Part), (Part, Part))| {
             let headers = headers.map(|text| header_list(&text)).transpose()?;
             let topic = topic.map(|text| String::from_utf8_lossy(&text).into_owned());
-            Ok(Outgoing { topic, key, value, headers: headers.unwrap_or_default() })
+            let headers = headers.unwrap_or_default();
+            Ok(Outgoing { topic, key, value, headers, ..Outgoing::default() })
         };
         parts.map(message).collect()
     }

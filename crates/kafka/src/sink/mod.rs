@@ -27,6 +27,7 @@ use futures::future::try_join_all;
 use partwise_stream::sink::{Sink, SinkBatch, SinkQuery, Written};
 use partwise_stream::{Error, Result};
 
+use partwise_stream::sink::delivery::Last;
 use crate::cluster::Cluster;
 use crate::source::Topic;
 use definition::OutFormat;
@@ -152,8 +153,7 @@ impl KafkaSink {
         let name = &batch.query.name;
         let known = {
             let last = session.last.lock().unwrap_or_else(PoisonError::into_inner);
-            let (number, digest) = (batch.batch, &batch.digest);
-            ledger::has(ledger.topic(), last.as_ref(), name, number, digest, batch.replayed)?
+            ledger::has(ledger.topic(), last.as_ref(), name, numbers(batch), batch.replayed)?
         };
         if known {
             return Ok(Written::Already);
@@ -192,6 +192,11 @@ impl Sink for KafkaSink {
     fn describe(&self) -> String {
         let (servers, format) = (self.cluster.servers(), self.format.name());
         let ledger = self.ledger.as_ref().map(|ledger| format!(", ledger '{}'", ledger.topic()));
+/// The batch before a batch, and the batch.
+fn numbers(batch: &SinkBatch) -> (Option<Last<String>>, Last<String>) {
+    (batch.previous.clone(), (batch.batch, batch.digest.clone()))
+}
+
         format!("KAFKA '{}' at {servers} ({format}{})", self.topic(), ledger.unwrap_or_default())
     }
 

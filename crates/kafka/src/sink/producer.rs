@@ -190,6 +190,7 @@ impl Producer {
         let commit = move |limit| match client.client.commit_transaction(limit) {
             // Told apart from brokers that are down before the loop judges it.
             Err(error) if is_fenced(&error) => Ok(Err(error)),
+    record.partition = message.partition;
             other => other.map(Ok),
         };
         let answer = self.cluster.ask(self.heard(), "commit a transaction", commit).await?;

@@ -15,9 +15,9 @@ mod start;
 mod topic;
 
 pub use definition::KafkaSourceFactory;
-pub(crate) use offsets::Span;
+pub(crate) use offsets::{Held, Span};
 pub(crate) use span::{Flow, SpanReader};
-pub(crate) use topic::Topic;
+pub(crate) use topic::{Client, ISOLATION, Isolation, OWNED, Topic};
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -35,7 +35,6 @@ use crate::rows::{Format, OnBadRecord, RowColumns};
 use offsets::{BatchOffsets, Position};
 use scan::Reading;
 use start::Start;
-use topic::Client;
 
 /// The messages of a topic as rows.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use partwise_stream::{Error, Result};
-use rdkafka::config::FromClientConfigAndContext;
+use rdkafka::config::{ClientConfig, FromClientConfigAndContext};
 use rdkafka::consumer::{BaseConsumer, Consumer};
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode as Code};
 use rdkafka::{Offset, TopicPartitionList};
@@ -17,11 +17,32 @@ use crate::cluster::{Cluster, Heard};
 /// A consumer, and what it heard of its connections.
 pub(crate) type Client = BaseConsumer<Heard>;
 
+/// The setting that says whether a reader sees transactions that are open or were given up.
+pub(crate) const ISOLATION: &str = "isolation.level";
+
+/// What a reader sees of transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Isolation {
+    /// Those that are committed, up to the first that is open.
+    Committed,
+    /// All that is there.
+    Uncommitted,
+}
+
+impl Isolation {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Committed => "read_committed",
+            Self::Uncommitted => "read_uncommitted",
+        }
+    }
+}
+
 /// What readers have preset; the last three are theirs alone.
 const PRESET: [(&str, &str); 8] = [
     // A name for the client: offsets are the checkpoint's, no group is joined.
     ("group.id", "partwise"),
-    ("isolation.level", "read_committed"),
+    (ISOLATION, "read_committed"),
     // What a partition has fetched ahead: bounded for many of them.
     ("queued.max.messages.kbytes", "4096"),
     ("fetch.wait.max.ms", "100"),
@@ -61,13 +82,26 @@ impl Topic {
         &self.cluster
     }
 
-    /// A consumer.
+    /// A consumer that sees what the settings have it see: what is committed, if nothing is said.
     ///
     /// # Errors
     /// Settings that librdkafka doesn't take.
     pub fn client(&self) -> Result<Client> {
-        let config = self.cluster.config(&PRESET);
-        let made = BaseConsumer::from_config_and_context(&config, Heard::default());
+        self.made(&self.cluster.config(&PRESET))
+    }
+
+    /// A consumer that sees this, whatever the settings say.
+    ///
+    /// # Errors
+    /// Settings that librdkafka doesn't take.
+    pub fn client_of(&self, isolation: Isolation) -> Result<Client> {
+        let mut config = self.cluster.config(&PRESET);
+        config.set(ISOLATION, isolation.name());
+        self.made(&config)
+    }
+
+    fn made(&self, config: &ClientConfig) -> Result<Client> {
+        let made = BaseConsumer::from_config_and_context(config, Heard::default());
         made.map_err(|error| self.cluster.failed("make a Kafka client", &error, &Heard::default()))
     }
 
@@ -103,12 +137,21 @@ fn held(client: &Client, topic: &str, limit: Duration) -> KafkaResult<Option<BTr
     // Connections report to this queue why they fail.
     let _ = client.poll(Duration::ZERO);
     let Some(partitions) = partitions(client, topic, limit)? else { return Ok(None) };
-    let lows = ends(client, topic, &partitions, Offset::Beginning, limit)?;
-    let highs = ends(client, topic, &partitions, Offset::End, limit)?;
+    let ends = |end| ends(client, topic, &partitions, end, limit);
+    let (lows, highs) = match (ends(Offset::Beginning), ends(Offset::End)) {
+        // Known by name, and not there yet or any more.
+        (Err(error), _) | (_, Err(error)) if is_missing(&error) => return Ok(None),
+        (lows, highs) => (lows?, highs?),
+    };
     let held = |(partition, low): (i32, i64)| {
         highs.get(&partition).map(|high| (partition, Held { low, high: (*high).max(low) }))
     };
     Ok(Some(lows.into_iter().filter_map(held).collect()))
+}
+
+fn is_missing(error: &KafkaError) -> bool {
+    let code = error.rdkafka_error_code();
+    matches!(code, Some(Code::UnknownTopicOrPartition | Code::UnknownTopic))
 }
 
 /// The partitions of a topic.

@@ -6,13 +6,16 @@ use std::time::Duration;
 
 use partwise_stream::{ErrorKind, MemorySink, OutputMode, Step, StreamWriter};
 use partwise_testkit::TansuServer;
+use rdkafka::producer::{BaseProducer, BaseRecord, Producer};
 
 use crate::kit::{
-    Lab, clicks_of, copy_folder, drop_topic, forget_last_commit, got, lines_of, make_topic, put,
-    rows, run, sink, until_done,
+    Lab, clicks_of, copy_folder, drop_topic, forget_last_commit, got, lines_of, make_topic,
+    producer, put, rows, run, sink, until_done,
 };
 
 const SQL: &str = "SELECT n, page FROM clicks";
+const LEDGER: &str = "partwise_ledger";
+const WAIT: Duration = Duration::from_secs(30);
 const TRANSACTIONAL: [(&str, &str); 1] = [("transactional", "true")];
 
 struct Setting {
@@ -121,12 +124,66 @@ async fn a_lost_checkpoint_and_a_lost_ledger_are_refused() {
     let error = lost.start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert!(error.to_string().contains("with another checkpoint"), "{error}");
-    assert!(error.to_string().contains("batch 2 is its last"), "{error}");
+    assert!(error.to_string().contains("'partwise_ledger' holds batches 0 to 2 of"), "{error}");
     drop_topic(&setting.servers, "partwise_ledger").await;
     let error = setting.writer("q").await.start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
-    assert!(error.to_string().contains("batch 2 was delivered"), "{error}");
+    assert!(error.to_string().contains("lacks batch 2 of q"), "{error}");
     assert_eq!(setting.numbers(), all());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_another_query_has_open_hides_no_entry() {
+    let Some(setting) = setting("another query's open transaction").await else { return };
+    let servers = &setting.servers;
+    make_topic(servers, LEDGER, 1).await;
+    let other = producer(servers, &[("transactional.id", "other")]);
+    other.init_transactions(WAIT).unwrap();
+    other.begin_transaction().unwrap();
+    put_entry(&other, 0, r#"["other","out"]"#, "{}");
+    let patience = [TRANSACTIONAL[0], ("timeout_seconds", "2")];
+    let writer = async || {
+        let writer = setting.lab.query(SQL, "q", OutputMode::Append).await;
+        writer.sink(sink(servers, "out", &patience))
+    };
+    // What is committed behind it can't be told as long as it is open.
+    let error = run(writer().await).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Unavailable, "{error}");
+    let said = error.to_string();
+    assert!(said.contains("another query has been open") && said.contains(LEDGER), "{said}");
+    other.abort_transaction(WAIT).unwrap();
+    run(writer().await).await.unwrap();
+    assert_eq!(setting.numbers(), all());
+    // Begun before a crash between Kafka's commit and the checkpoint's, it hides the entry.
+    assert_eq!(forget_last_commit(&setting.lab.path("ck-q")), 2);
+    let replay = run(writer().await).await.unwrap().progress().unwrap();
+    assert_eq!((replay.batch, replay.replayed, replay.output_rows), (2, true, None));
+    assert_eq!(setting.numbers(), all());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn entries_are_in_the_first_partition_of_a_ledger() {
+    let Some(setting) = setting("a ledger of several partitions").await else { return };
+    let servers = &setting.servers;
+    make_topic(servers, LEDGER, 3).await;
+    // Older ones, of a time when it had another number of partitions.
+    let old = producer(servers, &[]);
+    let stale = r#"{"id": "an older one", "batch": 9, "digest": ""}"#;
+    run(setting.writer("q").await).await.unwrap();
+    for partition in [1, 2] {
+        put_entry(&old, partition, r#"["q","out"]"#, stale);
+    }
+    assert_eq!(forget_last_commit(&setting.lab.path("ck-q")), 2);
+    let replay = run(setting.writer("q").await).await.unwrap().progress().unwrap();
+    assert_eq!((replay.batch, replay.replayed, replay.output_rows), (2, true, None));
+    assert_eq!(setting.numbers(), all());
+}
+
+/// Puts an entry into a partition of the ledger, and waits until it is there.
+fn put_entry(producer: &BaseProducer, partition: i32, key: &str, value: &str) {
+    let record: BaseRecord<'_, str, str> = BaseRecord::to(LEDGER).partition(partition);
+    producer.send(record.key(key).payload(value)).unwrap();
+    producer.flush(WAIT).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,8 +9,9 @@ use partwise_stream::sink::{Sink, SinkFactory};
 use partwise_stream::{Error, Result, SinkDefinition};
 
 use super::KafkaSink;
-use super::producer::OWNED;
+use super::producer;
 use crate::options::Options;
+use crate::source;
 
 /// The topic of the ledger where nothing else is said.
 const LEDGER: &str = "partwise_ledger";
@@ -72,7 +73,9 @@ impl KafkaSink {
             ));
         }
         let mut options = Options::new("INTO KAFKA", &definition.options);
-        let cluster = options.cluster(&OWNED)?;
+        // The ledger's reader has the same settings.
+        let owned = [&producer::OWNED[..], &source::OWNED, &[source::ISOLATION]].concat();
+        let cluster = options.cluster(&owned)?;
         let format = options.take("format").map(|said| said.parse()).transpose()?;
         let format: OutFormat = format.unwrap_or_default();
         let topic = match (definition.target.clone(), options.take("topic")) {

@@ -64,6 +64,9 @@ fn options_of_a_sink_are_checked() {
         (("format", "csv"), "json, or as raw"),
         (("ledger", "l"), "goes with 'transactional'"),
         (("kafka.acks", "1"), "set by the connector"),
+        (("kafka.isolation.level", "read_uncommitted"), "set by the connector"),
+        (("kafka.enable.partition.eof", "false"), "set by the connector"),
+        (("kafka.auto.offset.reset", "latest"), "set by the connector"),
         (("mode", "x"), "no option 'mode'"),
     ] {
         let error = sink_error(&sink_definition("127.0.0.1:1", "t", &[option]));

@@ -1,9 +1,11 @@
 //! Topics as sinks.
 //!
 //! ```text
-//! encode    rows -> messages: key, value, headers
-//! producer  messages -> all acknowledged by all replicas, or an error
-//! ledger    with transactions: which batch was the last, in the same transaction
+//! encode       rows -> messages: key, value, headers
+//! floats       NaN and the infinities as texts
+//! producer     messages -> all acknowledged by all replicas, or an error
+//! transaction  open until it is committed or given up
+//! ledger       which batch was the last, in the same transaction
 //! ```
 
 mod definition;
@@ -11,6 +13,7 @@ mod encode;
 mod floats;
 mod ledger;
 mod producer;
+mod transaction;
 
 pub use definition::KafkaSinkFactory;
 
@@ -34,6 +37,7 @@ use definition::OutFormat;
 use encode::Encoder;
 use ledger::{Entry, Ledger};
 use producer::{Producer, Tally};
+use transaction::Transaction;
 
 /// The most rows that are encoded at once.
 const ROWS: usize = 4_096;
@@ -161,7 +165,7 @@ impl KafkaSink {
         let (id, digest) = (batch.query.id.clone(), batch.digest.clone());
         let entry = Entry { id, batch: batch.batch, digest };
         let note = Ledger::message(name, self.topic(), &entry)?;
-        session.producer.begin()?;
+        let transaction = Transaction::begin(&session.producer)?;
         let tally = Arc::new(Tally::default());
         let delivered = async {
             let sent = self.deliver(session, batch, &tally).await?;
@@ -171,9 +175,9 @@ impl KafkaSink {
         };
         let sent = match delivered.await {
             Ok(sent) => sent,
-            Err(error) => return Err(session.producer.abort(&tally, error).await),
+            Err(error) => return Err(transaction.abort(&tally, error).await),
         };
-        session.producer.commit().await?;
+        transaction.commit().await?;
         *session.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(entry);
         Ok(Written::Rows(sent))
     }

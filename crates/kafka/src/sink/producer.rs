@@ -25,18 +25,24 @@ const ROOM: Duration = Duration::from_millis(50);
 /// How long a transaction may be open: a batch is run within it.
 const TRANSACTION_MS: u64 = 600_000;
 
+/// The setting for that.
+pub(super) const TIMEOUT: &str = "transaction.timeout.ms";
+
 /// What brokers say to a producer whose transactional id another one has taken.
-const FENCED: [Code; 3] = [Code::ProducerFenced, Code::Fenced, Code::InvalidProducerEpoch];
+pub(super) const FENCED: [Code; 3] =
+    [Code::ProducerFenced, Code::Fenced, Code::InvalidProducerEpoch];
 
 /// A producer and what it heard.
 pub(super) struct Producer {
-    cluster: Cluster,
-    client: ThreadedProducer<Deliveries>,
+    pub(super) cluster: Cluster,
+    pub(super) client: ThreadedProducer<Deliveries>,
+    /// How long Kafka lets a transaction be open.
+    pub(super) limit: Duration,
 }
 
 /// Tells each batch of its messages.
 #[derive(Debug, Default)]
-struct Deliveries(Heard);
+pub(super) struct Deliveries(Heard);
 
 impl ClientContext for Deliveries {
     fn error(&self, error: KafkaError, reason: &str) {
@@ -73,7 +79,7 @@ impl Tally {
         self.moved.notify_one();
     }
 
-    fn failed(&self) -> Option<KafkaError> {
+    pub(super) fn failed(&self) -> Option<KafkaError> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -98,14 +104,16 @@ impl Producer {
         config.set("acks", "all").set("enable.idempotence", "true");
         if let Some(id) = transactional_id {
             config.set("transactional.id", id);
-            if config.get("transaction.timeout.ms").is_none() {
-                config.set("transaction.timeout.ms", transaction);
+            if config.get(TIMEOUT).is_none() {
+                config.set(TIMEOUT, transaction);
             }
         }
         let made = ThreadedProducer::from_config_and_context(&config, Deliveries::default());
         let heard = Heard::default();
         let client = made.map_err(|error| cluster.failed("make a Kafka client", &error, &heard))?;
-        Ok(Self { cluster: cluster.clone(), client })
+        let limit = config.get(TIMEOUT).and_then(|said| said.parse().ok());
+        let limit = Duration::from_millis(limit.unwrap_or(TRANSACTION_MS));
+        Ok(Self { cluster: cluster.clone(), client, limit })
     }
 
     /// Sends a message; it is on its way then.
@@ -157,7 +165,7 @@ impl Producer {
         }
     }
 
-    fn heard(&self) -> &Heard {
+    pub(super) fn heard(&self) -> &Heard {
         &self.client.context().0
     }
 
@@ -172,52 +180,6 @@ impl Producer {
         let doing = "begin transactions (the broker has to support them)";
         self.cluster.ask(self.heard(), doing, take).await
     }
-
-    /// Begins a transaction.
-    ///
-    /// # Errors
-    /// Another instance has taken the id.
-    pub fn begin(&self) -> Result<()> {
-        self.client.begin_transaction().map_err(|error| self.untransacted("begin", &error))
-    }
-
-    /// Commits the transaction.
-    ///
-    /// # Errors
-    /// The batch isn't in, or it isn't known whether it is: the ledger says it at the next start.
-    pub async fn commit(self: &Arc<Self>) -> Result<()> {
-        let client = Arc::clone(self);
-        let commit = move |limit| match client.client.commit_transaction(limit) {
-            // Told apart from brokers that are down before the loop judges it.
-            Err(error) if is_fenced(&error) => Ok(Err(error)),
-    record.partition = message.partition;
-            other => other.map(Ok),
-        };
-        let answer = self.cluster.ask(self.heard(), "commit a transaction", commit).await?;
-        answer.map_err(|error| self.untransacted("commit", &error))
-    }
-
-    /// Gives the transaction of a batch up that failed for this reason; where that fails, the next
-    /// that takes the id does it. The reason, or that another instance has taken it.
-    pub async fn abort(self: &Arc<Self>, tally: &Tally, reason: Error) -> Error {
-        let client = Arc::clone(self);
-        let abort = move |limit| match client.client.abort_transaction(limit) {
-            Err(error) if is_fenced(&error) => Ok(true),
-            other => other.map(|()| false),
-        };
-        let aborted = self.cluster.ask(self.heard(), "give a transaction up", abort).await;
-        let told = tally.failed().is_some_and(|error| is_fenced(&error));
-        let fatal = self.client.client().fatal_error();
-        let fatal = fatal.is_some_and(|(code, _)| FENCED.contains(&code));
-        if told || fatal || aborted.is_ok_and(|fenced| fenced) { fenced() } else { reason }
-    }
-
-    fn untransacted(&self, what: &str, error: &KafkaError) -> Error {
-        if is_fenced(error) {
-            return fenced();
-        }
-        self.cluster.failed(&format!("{what} a transaction"), error, self.heard())
-    }
 }
 
 fn record<'a>(
@@ -228,17 +190,20 @@ fn record<'a>(
     let mut record = BaseRecord::with_opaque_to(topic, Arc::clone(tally));
     record.key = message.key.as_deref();
     record.payload = message.value.as_deref();
+    record.partition = message.partition;
     let headers = message.headers.iter().fold(OwnedHeaders::new(), |headers, (key, value)| {
         headers.insert(Header { key, value: value.as_deref() })
     });
     record.headers(headers)
 }
 
-fn is_fenced(error: &KafkaError) -> bool {
+/// Whether the brokers say that another producer has the id.
+pub(super) fn is_fenced(error: &KafkaError) -> bool {
     error.rdkafka_error_code().is_some_and(|code| FENCED.contains(&code))
 }
 
-fn fenced() -> Error {
+/// Another producer has the id.
+pub(super) fn fenced() -> Error {
     Error::conflict(
         "another instance of the query has begun to write in its place, and Kafka takes no more \
          from this one: the other goes on",

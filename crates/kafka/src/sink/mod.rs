@@ -77,6 +77,12 @@ impl KafkaSink {
         self.topic.as_deref().unwrap_or("*")
     }
 
+    fn words(&self, at: &str) -> String {
+        let ledger = self.ledger.as_ref().map(|ledger| format!(", ledger '{}'", ledger.topic()));
+        let (topic, format) = (self.topic(), self.format.name());
+        format!("KAFKA '{topic}'{at} ({format}{})", ledger.unwrap_or_default())
+    }
+
     /// A map that a panic leaves whole.
     fn open_ones(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
@@ -201,7 +207,9 @@ fn numbers(batch: &SinkBatch) -> (Option<Last<String>>, Last<String>) {
     (batch.previous.clone(), (batch.batch, batch.digest.clone()))
 }
 
-        format!("KAFKA '{}' at {servers} ({format}{})", self.topic(), ledger.unwrap_or_default())
+    /// Without the servers: a cluster goes on under other addresses.
+    fn identity(&self) -> String {
+        self.words("")
     }
 
     fn keys(&self) -> &[String] {

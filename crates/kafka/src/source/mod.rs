@@ -55,6 +55,11 @@ impl StreamSource for KafkaSource {
         format!("KAFKA '{}' at {servers} ({})", self.topic.name(), self.format.name())
     }
 
+    /// Without the servers: a cluster goes on under other addresses.
+    fn identity(&self) -> String {
+        format!("KAFKA '{}' ({})", self.topic.name(), self.format.name())
+    }
+
     fn schema(&self) -> SchemaRef {
         Arc::clone(self.columns.schema())
     }

@@ -137,6 +137,12 @@ async fn a_checkpoint_belongs_to_a_topic_whatever_the_limits() {
     run(writer("a").await).await.unwrap();
     let error = writer("b").await.start().await.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
+    // The same cluster by another name.
+    let (_, port) = servers.rsplit_once(':').unwrap();
+    let renamed = format!("localhost:{port}");
+    lab.clicks_again(&renamed, &[]).await;
+    let writer_of = lab.query("SELECT n FROM clicks", "q", OutputMode::Append).await;
+    run(writer_of.sink(sink(&renamed, "a", &[]))).await.unwrap();
     lab.clicks_again(&servers, &[("format", "csv")]).await;
     let error = writer("a").await.start().await.unwrap_err();
     assert!(error.to_string().contains("its source"), "{error}");

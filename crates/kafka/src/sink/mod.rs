@@ -122,6 +122,9 @@ impl KafkaSink {
         let mut row = 0_u64;
         while let Some(rows) = rows.next().await {
             let rows = rows?;
+            if self.ledger.is_none() && rows.num_rows() > 0 {
+                batch.gives_out();
+            }
             for from in (0..rows.num_rows()).step_by(ROWS) {
                 let slice = rows.slice(from, ROWS.min(rows.num_rows() - from));
                 for mut message in session.encoder.messages(&slice)? {
@@ -249,6 +252,13 @@ fn numbers(batch: &SinkBatch) -> (Option<Last<String>>, Last<String>) {
     }
 }
 
+
+    async fn lacks(&self, batch: &SinkBatch) -> Result<bool> {
+        let Some(ledger) = &self.ledger else { return Ok(false) };
+        let last = ledger.last(&batch.query.name, self.topic()).await?;
+        let (previous, batch) = numbers(batch);
+        Ok(Entry::precedes(last.as_ref(), previous, batch))
+    }
 impl fmt::Debug for KafkaSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KafkaSink")

@@ -79,6 +79,8 @@
 //! - A topic that is deleted and made anew with as many messages isn't noticed.
 //! - Exactly once is as good as the broker's transactions: it has to hide what was aborted.
 //! - A batch has to be run within `kafka.transaction.timeout.ms`, ten minutes if nothing is said.
+//! - Without `transactional`, a topic doesn't know whose messages it has: a query that is started with
+//!   a new checkpoint sends them all again.
 //! - Messages are read from partition leaders. No consumer group is joined; `kafka.group.id` is what
 //!   brokers with access lists know the reader by, `partwise` if nothing is said.
 #![deny(missing_docs)]

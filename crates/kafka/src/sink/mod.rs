@@ -27,10 +27,10 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::physical_plan::execute_stream_partitioned;
 use futures::StreamExt;
 use futures::future::try_join_all;
+use partwise_stream::sink::delivery::Last;
 use partwise_stream::sink::{Sink, SinkBatch, SinkQuery, Written};
 use partwise_stream::{Error, Result};
 
-use partwise_stream::sink::delivery::Last;
 use crate::cluster::Cluster;
 use crate::source::Topic;
 use definition::OutFormat;
@@ -192,6 +192,11 @@ impl KafkaSink {
     }
 }
 
+/// The batch before a batch, and the batch.
+fn numbers(batch: &SinkBatch) -> (Option<Last<String>>, Last<String>) {
+    (batch.previous.clone(), (batch.batch, batch.digest.clone()))
+}
+
 fn no_topic() -> Error {
     Error::invalid("a row whose column `topic` is NULL, and the sink has no 'topic' of its own")
 }
@@ -203,12 +208,9 @@ impl Sink for KafkaSink {
     }
 
     fn describe(&self) -> String {
-        let (servers, format) = (self.cluster.servers(), self.format.name());
-        let ledger = self.ledger.as_ref().map(|ledger| format!(", ledger '{}'", ledger.topic()));
-/// The batch before a batch, and the batch.
-fn numbers(batch: &SinkBatch) -> (Option<Last<String>>, Last<String>) {
-    (batch.previous.clone(), (batch.batch, batch.digest.clone()))
-}
+        let at = format!(" at {}", self.cluster.servers());
+        self.words(&at)
+    }
 
     /// Without the servers: a cluster goes on under other addresses.
     fn identity(&self) -> String {
@@ -250,8 +252,6 @@ fn numbers(batch: &SinkBatch) -> (Option<Last<String>>, Last<String>) {
         }
         written
     }
-}
-
 
     async fn lacks(&self, batch: &SinkBatch) -> Result<bool> {
         let Some(ledger) = &self.ledger else { return Ok(false) };
@@ -259,6 +259,8 @@ fn numbers(batch: &SinkBatch) -> (Option<Last<String>>, Last<String>) {
         let (previous, batch) = numbers(batch);
         Ok(Entry::precedes(last.as_ref(), previous, batch))
     }
+}
+
 impl fmt::Debug for KafkaSink {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KafkaSink")

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use datafusion::execution::context::SessionContext;
 use partwise_commit::is_store_option;
 use partwise_stream::sink::{Sink, SinkFactory};
-use partwise_stream::{Error, Result, SinkDefinition};
+use partwise_stream::{Error, Options, Result, SinkDefinition};
 
 use crate::DeltaSink;
 
@@ -22,18 +22,11 @@ impl SinkFactory for DeltaFactory {
                 "INTO DELTA takes its table as an option: OPTIONS ('location' '<path or address>')",
             ));
         }
-        let mut settings = definition.options.clone();
-        let Some(location) = settings.remove("location") else {
-            return Err(Error::invalid(
-                "INTO DELTA needs OPTIONS ('location' '<path or address>')",
-            ));
-        };
-        if let Some(name) = settings.keys().find(|name| !is_store_option(name)) {
-            return Err(Error::invalid(format!(
-                "INTO DELTA has no option {name}: there are location, and those of an object store \
-                 such as aws.endpoint"
-            )));
-        }
+        let mut options = Options::new("INTO DELTA", &definition.options);
+        let location = options.need("location", "<path or address>")?;
+        let stores = "those of an object store, such as aws.endpoint";
+        let settings = options.take_all(stores, is_store_option);
+        options.end()?;
         let sink = DeltaSink::new(&location, &settings)?
             .partition_by(&definition.partitioned_by)
             .with_keys(&definition.keys);

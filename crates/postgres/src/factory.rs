@@ -6,12 +6,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use datafusion::execution::context::SessionContext;
 use partwise_stream::sink::{Sink, SinkFactory};
-use partwise_stream::{Error, Result, SinkDefinition};
+use partwise_stream::{Error, Options, Result, SinkDefinition};
 
 use crate::PostgresSink;
-
-/// What there is to be said.
-const OPTIONS: [&str; 4] = ["url", "table", "staging_rows", "retry_seconds"];
 
 /// Makes the sinks of `INTO POSTGRES OPTIONS (..) KEYS (..)`.
 ///
@@ -31,40 +28,23 @@ impl SinkFactory for PostgresFactory {
         _session: &SessionContext,
         definition: &SinkDefinition,
     ) -> Result<Arc<dyn Sink>> {
-        let options = &definition.options;
-        if let Some(unknown) = options.keys().find(|o| !OPTIONS.contains(&o.as_str())) {
-            return Err(Error::invalid(format!(
-                "INTO POSTGRES has no option '{unknown}'; it has {}",
-                OPTIONS.join(", ")
-            )));
-        }
         if definition.target.is_some() || !definition.partitioned_by.is_empty() {
             return Err(Error::invalid(
                 "INTO POSTGRES takes its table as an option, and no PARTITIONED BY: \
                  OPTIONS ('url' '..', 'table' 'schema.name')",
             ));
         }
-        let needed = |name: &str| {
-            options
-                .get(name)
-                .ok_or_else(|| Error::invalid(format!("INTO POSTGRES needs the option '{name}'")))
-        };
-        let mut sink = PostgresSink::new(needed("url")?, needed("table")?)?
-            .with_keys(definition.keys.iter().cloned());
-        if let Some(rows) = number(definition, "staging_rows")? {
+        let mut options = Options::new("INTO POSTGRES", &definition.options);
+        let url = options.need("url", "postgres://user:password@host:5432/database")?;
+        let table = options.need("table", "schema.name")?;
+        let mut sink = PostgresSink::new(&url, &table)?.with_keys(definition.keys.iter().cloned());
+        if let Some(rows) = options.number("staging_rows")? {
             sink = sink.staging_rows(usize::try_from(rows).unwrap_or(usize::MAX));
         }
-        if let Some(seconds) = number(definition, "retry_seconds")? {
+        if let Some(seconds) = options.number("retry_seconds")? {
             sink = sink.retry_for(Duration::from_secs(seconds));
         }
+        options.end()?;
         Ok(Arc::new(sink))
     }
-}
-
-fn number(definition: &SinkDefinition, name: &str) -> Result<Option<u64>> {
-    let Some(text) = definition.options.get(name) else { return Ok(None) };
-    let number = text.trim().parse().map_err(|_| {
-        Error::invalid(format!("the option '{name}' is '{text}': it takes a whole number"))
-    });
-    number.map(Some)
 }

@@ -37,6 +37,7 @@
 //! | [`sink`] | where rows go: tables, memory, console, a function; the trait for more |
 //! | [`progress`] | what each batch did |
 //! | [`query`] | the builder and the running query |
+//! | `options` | what `OPTIONS (..)` says, for connectors |
 //! | [`context`] | streams, queries and connectors of a session |
 //!
 //! # Guarantees
@@ -58,6 +59,7 @@ mod checkpoint;
 pub mod context;
 pub mod definition;
 mod engine;
+mod options;
 
 mod plan;
 pub mod progress;
@@ -74,6 +76,7 @@ pub use definition::{
     Clause, OutputMode, QueryDefinition, SinkDefinition, StreamDefinition, Trigger, Watermark,
 };
 pub use engine::{Step, StepHook};
+pub use options::Options;
 pub use partwise_table::error::{Error, ErrorKind, Result};
 pub use progress::{Progress, Totals};
 pub use query::{StreamQuery, StreamWriter, WriteStream};

@@ -259,9 +259,13 @@ async fn options_are_checked_and_secrets_not_shown() {
     };
     let key = ("aws.secret_access_key", "hush");
     for (target, options, words) in [
-        (None, &[][..], "needs OPTIONS ('location'"),
+        (None, &[][..], "needs the option 'location'"),
         (Some("t"), &[("location", "t")], "takes its table as an option"),
-        (None, &[("location", "t"), ("path", "u")], "no option path"),
+        (
+            None,
+            &[("location", "t"), ("path", "u")],
+            "no option 'path'; it has location, those of an object store",
+        ),
         (None, &[("location", "t"), key], "the location is a path"),
         (None, &[("location", "s3://me:hush@b/t")], "OPTIONS"),
         (None, &[("location", "hdfs://n/t")], "s3://bucket/prefix"),

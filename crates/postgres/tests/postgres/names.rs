@@ -64,7 +64,8 @@ async fn a_statement_makes_the_sink_by_its_options() {
         (vec![to], "needs the option 'table'"),
         (vec![table], "needs the option 'url'"),
         (vec![to, table, ("colour", "red")], "no option 'colour'"),
-        (vec![to, table, ("retry_seconds", "soon")], "'retry_seconds' is 'soon'"),
+        (vec![to, table, ("retry_seconds", "soon")], "'retry_seconds' of INTO POSTGRES is 'soon'"),
+        (vec![to, table, ("staging_rows", "0")], "is '0': it is a whole number, 1 or more"),
         (vec![to, ("table", "a b")], "schema.name"),
     ] {
         let error = start(&options, None).await.unwrap_err().to_string();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch, RecordBatchOptions, new_null_array};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef};
-use deltalake::kernel::schema::ColumnMetadataKey;
+use partwise_stream::sink::places;
 use partwise_stream::{Error, Result};
 use partwise_table::write::RowCast;
 
@@ -27,7 +27,8 @@ impl Fit {
     /// A column that the table lacks; one that can't be NULL or is computed from others, and that the
     /// query lacks; a type that can't become the table's.
     pub fn new(table: &SchemaRef, parts: &[String], query: &Schema, place: &str) -> Result<Self> {
-        let places = places(table, query, place)?;
+        check_computed(table, query, place)?;
+        let places = places(table, query, &place, "add the column to the table")?;
         let column = |(column, from): (&FieldRef, &Option<usize>)| match from {
             Some(from) => query.field(*from).clone().with_name(column.name()),
             None => column.as_ref().clone(),
@@ -94,44 +95,16 @@ fn nullable(schema: &Schema) -> Schema {
     Schema::new(fields.collect::<Vec<_>>())
 }
 
-/// Checks that a column which the query doesn't give may be NULL in its rows.
-fn check_left_out(column: &Field, place: &str) -> Result<()> {
-    let name = column.name();
-    if let Some(computed) = column.metadata().get(ColumnMetadataKey::GenerationExpression.as_ref())
-    {
-        return Err(Error::invalid(format!(
-            "{place} has the generated column {name}, and the query doesn't give it: select it as the \
-             table computes it, {computed} AS {name}"
-        )));
-    }
-    match column.is_nullable() {
-        true => Ok(()),
-        false => Err(Error::invalid(format!(
-            "{place} has the column {name}, NOT NULL, and the query doesn't give it"
+/// Checks that the query gives the columns that the table computes: it doesn't do so by itself.
+fn check_computed(table: &Schema, query: &Schema, place: &str) -> Result<()> {
+    const HOW: &str = "delta.generationExpression";
+    let given = |name: &str| query.fields().iter().any(|f| f.name().eq_ignore_ascii_case(name));
+    let left_out = table.fields().iter().filter(|column| !given(column.name()));
+    match left_out.filter_map(|column| Some((column.name(), column.metadata().get(HOW)?))).next() {
+        None => Ok(()),
+        Some((name, computed)) => Err(Error::invalid(format!(
+            "{place} has the generated column {name}, and the query doesn't give it: select it as \
+             the table computes it, {computed} AS {name}"
         ))),
     }
-}
-
-/// For each column of the table its place among the query's; none where the query lacks it.
-fn places(table: &Schema, query: &Schema, place: &str) -> Result<Vec<Option<usize>>> {
-    let named = |field: &FieldRef, name: &str| field.name().eq_ignore_ascii_case(name);
-    for field in query.fields() {
-        if !table.fields().iter().any(|column| named(column, field.name())) {
-            let columns: Vec<&str> = table.fields().iter().map(|f| f.name().as_str()).collect();
-            return Err(Error::invalid(format!(
-                "{place} has no column {}: name the query's columns as the table's ({}), or add the \
-                 column to the table",
-                field.name(),
-                columns.join(", ")
-            )));
-        }
-    }
-    let place_of = |column: &FieldRef| {
-        let found = query.fields().iter().position(|field| named(field, column.name()));
-        match found {
-            None => check_left_out(column, place).map(|()| None),
-            found => Ok(found),
-        }
-    };
-    table.fields().iter().map(place_of).collect()
 }

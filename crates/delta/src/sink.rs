@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use deltalake::DeltaTable;
 use deltalake::kernel::EagerSnapshot;
 use deltalake::kernel::transaction::PROTOCOL;
-use partwise_stream::sink::{Sink, SinkBatch, SinkQuery, Written};
+use partwise_stream::sink::{Sink, SinkBatch, SinkQuery, Written, check_parts};
 use partwise_stream::{Error, ErrorKind, OutputMode, Result};
 
 use crate::claims::Claims;
@@ -153,16 +153,7 @@ impl DeltaSink {
             PROTOCOL.check_append_only(snapshot).map_err(|e| from_delta(place, e.into()))?;
         }
         let parts = snapshot.metadata().partition_columns();
-        let same = parts.len() == self.partitioned_by.len()
-            && parts.iter().zip(&self.partitioned_by).all(|(a, b)| a.eq_ignore_ascii_case(b));
-        if !self.partitioned_by.is_empty() && !same {
-            return Err(Error::invalid(format!(
-                "{place} is partitioned by ({}), not by ({}): leave PARTITIONED BY out, or write to \
-                 another table",
-                parts.join(", "),
-                self.partitioned_by.join(", ")
-            )));
-        }
+        check_parts(parts, &self.partitioned_by, place)?;
         write::fit(place, snapshot, &query.schema).map(drop)
     }
 }

@@ -9,6 +9,7 @@
 //! digest and the same rows. A sink makes that harmless in its own way: a commit that carries the
 //! token (query id, batch, digest), a transaction that checks the batch number, an upsert.
 
+mod columns;
 mod console;
 pub mod delivery;
 mod foreach;
@@ -17,6 +18,7 @@ mod once;
 mod rows;
 mod table;
 
+pub use columns::{check_parts, places};
 pub use console::{ConsoleFactory, ConsoleSink};
 pub use foreach::{BatchId, ForeachBatch};
 pub use memory::{MemoryFactory, MemorySink};

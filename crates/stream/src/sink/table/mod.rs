@@ -25,7 +25,7 @@ use partwise_table::FooterRowCounter;
 use partwise_table::config::PartwiseConfig;
 use partwise_table::write::{WriteOptions, table_types};
 
-use super::{Sink, SinkBatch, SinkFactory, SinkQuery, Written};
+use super::{Sink, SinkBatch, SinkFactory, SinkQuery, Written, check_parts};
 use crate::definition::{OutputMode, SinkDefinition};
 use crate::{Error, ErrorKind, Result};
 
@@ -215,16 +215,7 @@ impl TableSink {
         let place = self.location.display();
         let parts: Vec<&str> =
             schema.partition_columns().iter().map(|column| column.name.as_str()).collect();
-        let same = parts.len() == self.partitioned_by.len()
-            && parts.iter().zip(&self.partitioned_by).all(|(a, b)| a.eq_ignore_ascii_case(b));
-        if !self.partitioned_by.is_empty() && !same {
-            return Err(Error::invalid(format!(
-                "{place} is partitioned by ({}), not by ({}): leave PARTITIONED BY out, or write to \
-                 another table",
-                parts.join(", "),
-                self.partitioned_by.join(", ")
-            )));
-        }
+        check_parts(&parts, &self.partitioned_by, &place)?;
         write::places(schema, &query.schema, &place)?;
         if query.mode == OutputMode::Append && !self.keys.is_empty() {
             return Err(Error::invalid(

@@ -17,7 +17,7 @@ use partwise_table::{OpenOptions, PartwiseTable};
 
 use super::{TableSink, claims};
 use crate::plan::PlanTable;
-use crate::sink::{SinkBatch, Written};
+use crate::sink::{self, SinkBatch, Written};
 use crate::{Error, ErrorKind, Result};
 
 /// Adds the rows.
@@ -107,34 +107,13 @@ async fn checked(table: &PartwiseTable, batch: &SinkBatch) -> Result<()> {
 /// For each column of the table its place among the query's; none where the query lacks it.
 ///
 /// # Errors
-/// A column of the query that the table doesn't have; one of the table that can't be NULL and that
-/// the query lacks.
+/// As those of [`sink::places`].
 pub(super) fn places(
     table: &TableSchema,
     query: &SchemaRef,
     place: &str,
 ) -> Result<Vec<Option<usize>>> {
-    let named = |field: &Field, name: &str| field.name().eq_ignore_ascii_case(name);
-    for field in query.fields() {
-        if !table.arrow().fields().iter().any(|column| named(column, field.name())) {
-            return Err(Error::invalid(format!(
-                "{place} has no column {}: name the query's columns as the table's, or ALTER TABLE \
-                 .. ADD COLUMN",
-                field.name()
-            )));
-        }
-    }
-    let place_of = |column: &Field| {
-        let found = query.fields().iter().position(|field| named(field, column.name()));
-        match found.is_none() && !column.is_nullable() {
-            true => Err(Error::invalid(format!(
-                "{place} has the column {}, NOT NULL, and the query doesn't give it",
-                column.name()
-            ))),
-            false => Ok(found),
-        }
-    };
-    table.arrow().fields().iter().map(|column| place_of(column)).collect()
+    sink::places(table.arrow(), query, &place, "ALTER TABLE .. ADD COLUMN")
 }
 
 /// The query's columns in the table's order.

@@ -4,13 +4,17 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use partwise_stream::{Error, ErrorKind, Result};
+use partwise_stream::{Error, ErrorKind, Options, Result};
 use rdkafka::ClientContext;
 use rdkafka::config::ClientConfig;
 use rdkafka::error::{KafkaError, KafkaResult, RDKafkaErrorCode as Code};
 
 use crate::settings::Settings;
 
+/// The option that names the brokers.
+const SERVERS: &str = "bootstrap.servers";
+/// How long brokers may be out of reach where nothing is said.
+const PATIENCE_SECONDS: u64 = 60;
 /// The longest that one request waits; then it is made again.
 const ATTEMPT: Duration = Duration::from_secs(5);
 /// The pauses between requests that fail grow from the first to the second.
@@ -27,6 +31,20 @@ pub(crate) struct Cluster {
 impl Cluster {
     pub fn new(servers: String, settings: Settings, patience: Duration) -> Self {
         Self { servers, settings, patience }
+    }
+
+    /// The cluster that options name.
+    ///
+    /// # Errors
+    /// No servers; a setting that isn't a user's to make.
+    pub fn take(options: &mut Options, owned: &[&'static str]) -> Result<Self> {
+        let mut settings = Settings::take(options, owned)?;
+        let servers = match settings.remove(SERVERS) {
+            Some(servers) => options.take(SERVERS).unwrap_or(servers),
+            None => options.need(SERVERS, "host:9092")?,
+        };
+        let patience = options.number("timeout_seconds")?.unwrap_or(PATIENCE_SECONDS);
+        Ok(Self::new(servers, settings, Duration::from_secs(patience)))
     }
 
     /// Where it is: the list of its brokers.
@@ -47,7 +65,7 @@ impl Cluster {
         for (name, value) in preset.iter().copied().chain(self.settings.iter()) {
             config.set(name, value);
         }
-        config.set("bootstrap.servers", &self.servers);
+        config.set(SERVERS, &self.servers);
         config
     }
 

@@ -86,7 +86,6 @@
 #![deny(missing_docs)]
 
 mod cluster;
-mod options;
 mod rows;
 mod settings;
 pub mod sink;

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use partwise_commit::is_secret;
-use partwise_stream::{Error, Result};
+use partwise_stream::{Error, Options, Result};
 
 /// What settings begin with among options.
 const PREFIX: &str = "kafka.";
+/// What they are called among the options that there are.
+const KIND: &str = "librdkafka's settings as 'kafka.<setting>'";
 /// Parts of the names of settings whose values are nobody's to see, besides those that all have.
 const SECRETS: [&str; 3] = ["keystore", "assertion", "private"];
 
@@ -20,15 +22,10 @@ impl Settings {
     ///
     /// # Errors
     /// One that the connector makes itself; TLS without the feature for it.
-    pub fn take(options: &mut BTreeMap<String, String>, owned: &[&'static str]) -> Result<Self> {
-        let mut settings = BTreeMap::new();
-        options.retain(|name, value| match name.strip_prefix(PREFIX) {
-            Some(setting) => {
-                settings.insert(setting.to_owned(), std::mem::take(value));
-                false
-            }
-            None => true,
-        });
+    pub fn take(options: &mut Options, owned: &[&'static str]) -> Result<Self> {
+        let taken = options.take_all(KIND, |name| name.starts_with(PREFIX));
+        let named = |(name, value): (String, String)| (name[PREFIX.len()..].to_owned(), value);
+        let settings: BTreeMap<String, String> = taken.into_iter().map(named).collect();
         if let Some(own) = owned.iter().find(|own| settings.contains_key(**own)) {
             return Err(Error::invalid(format!(
                 "'{PREFIX}{own}' is set by the connector, whose promises rest on it: leave it out"
@@ -37,6 +34,11 @@ impl Settings {
         let settings = Self(settings);
         settings.check_tls(cfg!(feature = "ssl"))?;
         Ok(settings)
+    }
+
+    /// A setting, which is one no more.
+    pub fn remove(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
@@ -78,15 +80,17 @@ fn is_hidden(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn options(of: &[(&str, &str)]) -> BTreeMap<String, String> {
-        of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+    fn options(of: &[(&str, &str)]) -> Options {
+        let all = of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Options::new("FROM KAFKA", &all.collect())
     }
 
     #[test]
     fn settings_are_told_from_options_and_shown_without_values() {
         let mut all = options(&[("topic", "t"), ("kafka.sasl.password", "hunter2")]);
         let settings = Settings::take(&mut all, &["acks"]).expect("settings");
-        assert_eq!(all, options(&[("topic", "t")]));
+        assert_eq!(all.take("topic").as_deref(), Some("t"));
+        all.end().expect("nothing else");
         assert_eq!(format!("{settings:?}"), r#"["sasl.password"]"#);
         for name in
             ["sasl.password", "ssl.key.pem", "sasl.oauthbearer.config", "ssl.keystore.location"]

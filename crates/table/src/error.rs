@@ -179,7 +179,7 @@ fn inner_of<'a>(cause: &'a (dyn StdError + 'static)) -> Option<&'a (dyn StdError
 
 /// Takes off the words that only repeat which library spoke.
 fn plain(message: &str) -> String {
-    const PREFIXES: [&str; 11] = [
+    const PREFIXES: [&str; 13] = [
         "Error during planning: ",
         "Execution error: ",
         "Schema error: ",
@@ -188,6 +188,8 @@ fn plain(message: &str) -> String {
         "External error: ",
         "Arrow error: ",
         "Parquet error: ",
+        "Parser error: ",
+        "Json error: ",
         "Object Store error: ",
         "This feature is not implemented: ",
         "External: ",

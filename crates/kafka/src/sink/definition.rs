@@ -6,11 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::execution::context::SessionContext;
 use partwise_stream::sink::{Sink, SinkFactory};
-use partwise_stream::{Error, Result, SinkDefinition};
+use partwise_stream::{Error, Options, Result, SinkDefinition};
 
 use super::KafkaSink;
 use super::producer;
-use crate::options::Options;
+use crate::cluster::Cluster;
 use crate::source;
 
 /// The topic of the ledger where nothing else is said.
@@ -75,7 +75,7 @@ impl KafkaSink {
         let mut options = Options::new("INTO KAFKA", &definition.options);
         // The ledger's reader has the same settings.
         let owned = [&producer::OWNED[..], &source::OWNED, &[source::ISOLATION]].concat();
-        let cluster = options.cluster(&owned)?;
+        let cluster = Cluster::take(&mut options, &owned)?;
         let format = options.take("format").map(|said| said.parse()).transpose()?;
         let format: OutFormat = format.unwrap_or_default();
         let topic = match (definition.target.clone(), options.take("topic")) {

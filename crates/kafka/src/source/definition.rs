@@ -6,12 +6,12 @@ use async_trait::async_trait;
 use datafusion::arrow::datatypes::{DataType, Field, Schema, SchemaRef};
 use datafusion::execution::context::SessionState;
 use partwise_stream::source::{SourceFactory, StreamSource};
-use partwise_stream::{Error, Result, StreamDefinition};
+use partwise_stream::{Error, Options, Result, StreamDefinition};
 
 use super::KafkaSource;
 use super::start::Start;
 use super::topic::{OWNED, Topic};
-use crate::options::Options;
+use crate::cluster::Cluster;
 use crate::rows::{Format, META, OnBadRecord, RowColumns};
 
 /// Makes sources of topics.
@@ -37,7 +37,7 @@ impl KafkaSource {
     /// give.
     pub fn new(definition: &StreamDefinition) -> Result<Self> {
         let mut options = Options::new("FROM KAFKA", &definition.options);
-        let cluster = options.cluster(&OWNED)?;
+        let cluster = Cluster::take(&mut options, &OWNED)?;
         let named = (definition.path.clone(), options.take("topic"));
         let topic = match named {
             (Some(topic), None) | (None, Some(topic)) => topic,

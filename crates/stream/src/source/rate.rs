@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{ReadRequest, Source, SourceFactory, StreamSource};
 use crate::definition::StreamDefinition;
-use crate::{Error, Result};
+use crate::{Error, Options, Result};
 
 /// Rows `(timestamp, value)`: the value counts from 0, the time is when the row was due.
 #[derive(Clone, Debug)]
@@ -57,26 +57,19 @@ impl SourceFactory for RateFactory {
         _state: &SessionState,
         definition: &StreamDefinition,
     ) -> Result<Arc<dyn StreamSource>> {
-        const OPTIONS: [&str; 2] = ["rows_per_second", "max_rows_per_trigger"];
-        if let Some(unknown) = definition.options.keys().find(|o| !OPTIONS.contains(&o.as_str())) {
-            return Err(Error::invalid(format!(
-                "FROM RATE has no option '{unknown}'; it has {}",
-                OPTIONS.join(", ")
-            )));
-        }
         if definition.columns.is_some() {
             return Err(Error::invalid(
                 "a RATE has its own columns, timestamp and value: leave the list out",
             ));
         }
-        let number = |name: &str, default: u64| match definition.options.get(name) {
-            None => Ok(default),
-            Some(text) => text.trim().parse().map_err(|_| {
-                Error::invalid(format!("{name} is '{text}': a number of rows, 1 or more"))
-            }),
-        };
-        let rate = number("rows_per_second", 1)?;
-        Ok(Arc::new(RateSource::new(rate, number("max_rows_per_trigger", 1_000_000)?)?))
+        if definition.path.is_some() {
+            return Err(Error::invalid("a RATE has no folder: leave the path out"));
+        }
+        let mut options = Options::new("FROM RATE", &definition.options);
+        let rate = options.number("rows_per_second")?.unwrap_or(1);
+        let max_rows = options.number("max_rows_per_trigger")?.unwrap_or(1_000_000);
+        options.end()?;
+        Ok(Arc::new(RateSource::new(rate, max_rows)?))
     }
 }
 

@@ -17,7 +17,7 @@ use super::headers::Csv;
 use super::list::{as_meta, list};
 use crate::definition::StreamDefinition;
 use crate::source::{SourceFactory, StreamSource};
-use crate::{Error, Result};
+use crate::{Error, Options, Result};
 
 /// What the files are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,8 +72,6 @@ impl FileFormatName {
     }
 }
 
-const OPTIONS: [&str; 4] = ["format", "max_files_per_trigger", "header", "delimiter"];
-
 /// Makes sources of files.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FilesFactory;
@@ -85,28 +83,20 @@ impl SourceFactory for FilesFactory {
         state: &SessionState,
         definition: &StreamDefinition,
     ) -> Result<Arc<dyn StreamSource>> {
-        check_options(definition)?;
-        let folder = folder(definition).await?;
-        let option = |name: &str| definition.options.get(name).map(String::as_str);
-        let format_name = FileFormatName::of(option("format").unwrap_or("parquet"))?;
-        let csv = csv(format_name, option("header"), option("delimiter"))?;
+        let mut options = Options::new("FROM FILES", &definition.options);
+        let format_name = options.take("format").map(|text| FileFormatName::of(&text));
+        let format_name = format_name.transpose()?.unwrap_or_default();
+        let csv = csv(format_name, &mut options)?;
         let format = format(format_name, csv);
-        let max_files = option("max_files_per_trigger").map(files_limit).transpose()?;
+        let max_files = options.number("max_files_per_trigger")?;
+        let max_files = max_files.map(|files| usize::try_from(files).unwrap_or(usize::MAX));
+        options.end()?;
+        let folder = folder(definition).await?;
         let schema = match &definition.columns {
             Some(columns) => Arc::clone(columns),
             None => inferred(state, &folder, format_name, format.as_ref()).await?,
         };
         Ok(Arc::new(FilesSource { folder, format_name, format, schema, max_files, csv }))
-    }
-}
-
-fn check_options(definition: &StreamDefinition) -> Result<()> {
-    match definition.options.keys().find(|name| !OPTIONS.contains(&name.as_str())) {
-        Some(unknown) => Err(Error::invalid(format!(
-            "FROM FILES has no option '{unknown}'; it has {}",
-            OPTIONS.join(", ")
-        ))),
-        None => Ok(()),
     }
 }
 
@@ -123,29 +113,16 @@ async fn folder(definition: &StreamDefinition) -> Result<Folder> {
     }
 }
 
-fn files_limit(text: &str) -> Result<usize> {
-    match text.trim().parse() {
-        Ok(files) if files > 0 => Ok(files),
-        _ => Err(Error::invalid(format!(
-            "max_files_per_trigger is '{text}': a number of files, 1 or more"
-        ))),
-    }
-}
-
 /// How CSV files are written; none for other formats.
-fn csv(name: FileFormatName, header: Option<&str>, delimiter: Option<&str>) -> Result<Option<Csv>> {
+fn csv(name: FileFormatName, options: &mut Options) -> Result<Option<Csv>> {
+    let (header, delimiter) = (options.flag("header", true)?, options.take("delimiter"));
     if name != FileFormatName::Csv {
-        return match header.or(delimiter) {
-            Some(_) => Err(Error::invalid("header and delimiter are options of csv")),
-            None => Ok(None),
+        return match delimiter.is_some() || !header {
+            true => Err(Error::invalid("header and delimiter are options of csv")),
+            false => Ok(None),
         };
     }
-    let header = match header.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("true") => true,
-        Some("false") => false,
-        Some(other) => return Err(Error::invalid(format!("header is '{other}': true or false"))),
-    };
-    let delimiter = match delimiter.map(str::as_bytes) {
+    let delimiter = match delimiter.as_deref().map(str::as_bytes) {
         None => b',',
         Some([byte]) => *byte,
         Some(_) => return Err(Error::invalid("delimiter is one character")),

@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use partwise_stream::{Error, ErrorKind, Result};
-use rdkafka::error::KafkaError;
+use rdkafka::error::{KafkaError, RDKafkaErrorCode as Code};
 use rdkafka::producer::Producer as _;
 
 use super::producer::{FENCED, Producer, TIMEOUT, Tally, fenced, is_fenced};
+use crate::cluster::passes;
+
+/// Between two attempts to give a transaction up.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// An open transaction. Dropped in the middle, as when the query is stopped, it is given up: who
 /// reads what is committed would wait for its end.
@@ -77,9 +81,22 @@ impl Drop for Transaction {
             return;
         }
         let producer = Arc::clone(&self.producer);
-        let abort = move || producer.client.abort_transaction(producer.cluster.patience());
+        let abort = move || give_up(&producer);
         // Where that fails, the next that takes the id does it.
         let _ = std::thread::Builder::new().name("partwise-kafka-abort".to_owned()).spawn(abort);
+    }
+}
+
+/// Tries again while brokers can't be reached, or another call on the producer isn't over yet.
+fn give_up(producer: &Producer) {
+    let (started, patience) = (Instant::now(), producer.cluster.patience());
+    while let Err(error) = producer.client.abort_transaction(patience) {
+        let busy =
+            matches!(error.rdkafka_error_code(), Some(Code::Conflict | Code::PreviousInProgress));
+        if !(busy || passes(&error)) || started.elapsed() > patience {
+            break;
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 

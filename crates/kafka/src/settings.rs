@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn tls_needs_the_feature() {
-        let settings = Settings(options(&[("security.protocol", "SASL_SSL")]));
+        let protocol = ("security.protocol".to_owned(), "SASL_SSL".to_owned());
+        let settings = Settings(BTreeMap::from([protocol]));
         assert!(settings.check_tls(true).is_ok());
         let error = settings.check_tls(false).expect_err("refused").to_string();
         assert!(error.contains("feature `ssl`"), "{error}");

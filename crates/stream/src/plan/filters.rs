@@ -73,7 +73,7 @@ fn depends_column(column: &Column, plan: &LogicalPlan, aggregate: &Aggregate) ->
     let is_group = |column: &&Column| {
         end.schema().maybe_index_of_column(column).is_some_and(|place| place < groups)
     };
-    match expr.column_refs().iter().all(|column| is_group(column)) {
+    match expr.column_refs().iter().all(is_group) {
         true => Depends::Groups,
         false => Depends::Values,
     }

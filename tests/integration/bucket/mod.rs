@@ -4,6 +4,7 @@ mod addresses;
 mod kills;
 mod readers;
 mod secrets;
+mod streams;
 mod trouble;
 
 use std::path::Path;

@@ -46,6 +46,9 @@ fn of(text: &str) -> Result<Duration, ParserError> {
     let wrong = |why: &str| {
         ParserError::ParserError(format!("'{text}' {why}: write '5 seconds' or '10 minutes'"))
     };
+    if text.trim().parse::<f64>().is_ok() {
+        return Err(wrong("has no unit"));
+    }
     let interval = parse_interval_month_day_nano(text)
         .map_err(|_| wrong("is no length of time"))
         .and_then(|interval| match interval.months {
@@ -67,9 +70,12 @@ mod tests {
         assert_eq!(of("10 minutes"), minutes);
         assert_eq!(of("10 MINUTE"), minutes);
         assert_eq!(of("1 day 500 milliseconds"), Ok(Duration::from_millis(86_400_500)));
-        for (text, why) in
-            [("soon", "is no length"), ("1 month", "has months"), ("-1 days", "is negative")]
-        {
+        for (text, why) in [
+            ("soon", "is no length"),
+            ("5", "has no unit"),
+            ("1 month", "has months"),
+            ("-1 days", "is negative"),
+        ] {
             let error = of(text).unwrap_err().to_string();
             assert!(error.contains(why), "{error}");
         }

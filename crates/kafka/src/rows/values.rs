@@ -88,7 +88,8 @@ impl FromStr for Format {
 
 fn json(schema: SchemaRef, messages: &[Message]) -> Result<Vec<ArrayRef>, ArrowError> {
     // One more than there are, so that a second object in a message is seen.
-    let columns = ExactColumns::new(schema);
+    let first = messages.iter().find_map(|message| message.value.as_deref()).unwrap_or_default();
+    let columns = ExactColumns::new(schema).spelled_as(first);
     let mut decoder = columns.decoder(messages.len() + 1)?;
     for (before, message) in messages.iter().enumerate() {
         let value = message.value.as_deref().unwrap_or(b"{}");

@@ -15,6 +15,8 @@ pub(super) struct Keys {
     pub fixed: Vec<String>,
     /// A group column that the named keys leave out: they don't tell all groups apart.
     pub left_out: Option<String>,
+    /// A key that may change while its group stays: the group's older row would stay too.
+    pub changing: Option<String>,
 }
 
 impl Keys {
@@ -23,6 +25,13 @@ impl Keys {
     /// # Errors
     /// Keys that several groups may share.
     pub fn check(&self, mode: OutputMode) -> Result<()> {
+        if let Some(key) = self.changing.as_ref().filter(|_| mode == OutputMode::Update) {
+            return Err(Error::refused(format!(
+                "KEYS ({}): {key} changes with each batch, and the row with its older value would \
+                 stay beside the new one: name columns of the GROUP BY alone, or leave KEYS out",
+                self.keys.join(", ")
+            )));
+        }
         match &self.left_out {
             Some(column) if mode == OutputMode::Update => Err(Error::refused(format!(
                 "KEYS ({}) may be the same for several groups, so that one would replace the other: \
@@ -61,6 +70,9 @@ pub(super) fn keys_of(plan: &StreamPlan, named: &[String]) -> Result<Keys> {
             groups.group_text[missing]
         )));
     }
+    let is_value = |at: &&usize| plan.columns[**at] == ColumnRole::Value;
+    let changing = places.iter().find(is_value).filter(|_| plan.groups().is_some());
+    let changing = changing.map(|at| name(*at));
     let follows = |at: &usize| match &plan.columns[*at] {
         _ if places.contains(at) => true,
         ColumnRole::Group(group) => told.contains(group),
@@ -68,6 +80,7 @@ pub(super) fn keys_of(plan: &StreamPlan, named: &[String]) -> Result<Keys> {
         ColumnRole::Value => false,
     };
     Ok(Keys {
+        changing,
         fixed: (0..plan.columns.len()).filter(follows).map(name).collect(),
         keys: places.into_iter().map(name).collect(),
         left_out: missing

@@ -1,6 +1,6 @@
 //! Opening a query: its plan, checkpoint, source, sink and state fit each other.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use datafusion::arrow::datatypes::{Field, Schema};
@@ -35,6 +35,7 @@ impl Opening {
         let keys = keys_of(&plan, self.sink.keys())?;
         keys.check(plan.mode)?;
         check_filters(&plan, self.sink.as_ref())?;
+        check_place(&self.checkpoint, plan.scan.stream.source().folder())?;
         let fingerprint = fingerprint(&plan, &keys, self.sink.as_ref());
         let (dir, name) = (self.checkpoint, self.name.clone());
         let (checkpoint, position) = blocking(move || {
@@ -90,6 +91,24 @@ fn check_filters(plan: &StreamPlan, sink: &dyn Sink) -> Result<()> {
          HAVING (or a WHERE or a join over the aggregate's values) would keep its old row in the \
          sink: use complete, or filter where the sink is read",
     ))
+}
+
+/// What a checkpoint writes would be read as the stream's own files.
+fn check_place(checkpoint: &Path, source: Option<&Path>) -> Result<()> {
+    let shown = checkpoint.display();
+    if checkpoint.as_os_str().is_empty() {
+        return Err(Error::invalid("CHECKPOINT '' names no folder: CHECKPOINT 'ck/name/'"));
+    }
+    let absolute = std::path::absolute(checkpoint);
+    let absolute = absolute.map_err(|cause| Error::io("find", checkpoint, cause))?;
+    match source.filter(|source| absolute.starts_with(source)) {
+        None => Ok(()),
+        Some(source) => Err(Error::invalid(format!(
+            "CHECKPOINT '{shown}' is in {}, which the stream reads with all below it: give a folder \
+             of its own",
+            source.display()
+        ))),
+    }
 }
 
 /// Rows that are dealt out to tasks as they come, or by their hash for a join, would come in another

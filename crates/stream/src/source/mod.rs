@@ -20,6 +20,7 @@ pub use memory::MemorySource;
 pub use rate::{RateFactory, RateSource};
 
 use std::fmt::Debug;
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -55,6 +56,11 @@ pub trait StreamSource: Debug + Send + Sync {
     /// limits and the addresses of servers.
     fn identity(&self) -> String {
         self.describe()
+    }
+
+    /// The folder of this machine that it reads, with all below it.
+    fn folder(&self) -> Option<&Path> {
+        None
     }
 
     /// The columns.

@@ -147,7 +147,10 @@ fn read(path: &Path, state: &State) -> Result<Vec<RecordBatch>> {
         ))
     })?;
     let damaged = |cause: &dyn std::fmt::Display| {
-        Error::corrupt(format!("the state in {} can't be read: {cause}", path.display()))
+        Error::corrupt(format!(
+            "the state in {} can't be read: {cause}; restore the checkpoint, or use a new CHECKPOINT",
+            path.display()
+        ))
     };
     let reader = StreamReader::try_new(content.as_slice(), None).map_err(|e| damaged(&e))?;
     if reader.schema().fields() != state.schema().fields() {

@@ -1,8 +1,8 @@
 //! What is refused, and in which words.
 
 use partwise_stream::{
-    ErrorKind, MemorySink, OutputMode, QueryDefinition, SinkDefinition, StreamWriter, TableSink,
-    Trigger, WriteStream,
+    ErrorKind, MemorySink, OutputMode, QueryDefinition, SinkDefinition, StreamDefinition,
+    StreamWriter, TableSink, Trigger, WriteStream,
 };
 
 use crate::kit::{Lab, REPORT, events, run, watermark};
@@ -299,4 +299,44 @@ async fn clauses_that_would_be_passed_over() {
     lab.streams.start(&nowhere, rows().await).await.unwrap_err();
     assert!(lab.streams.queries().is_empty(), "it runs unseen");
     assert!(!lab.path("ck-b").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_change_while_their_group_stays() {
+    let lab = lab().await;
+    let sql = "SELECT zone, count(*) AS c FROM trips GROUP BY zone";
+    let sink = TableSink::new(lab.path("t")).with_keys(["zone", "c"]);
+    let writer = lab.query(sql, "q", OutputMode::Update).await.sink(sink);
+    refused(writer, &["KEYS (zone, c): c changes with each batch", "leave KEYS out"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn checkpoints_at_places_that_cant_be() {
+    let lab = lab().await;
+    let writer = async |checkpoint: std::path::PathBuf| {
+        let query = lab.query("SELECT zone FROM trips", "q", OutputMode::Append).await;
+        query.checkpoint(checkpoint).sink(MemorySink::new("m"))
+    };
+    refused(writer("".into()).await, &["CHECKPOINT '' names no folder"]).await;
+    for within in ["landing", "landing/ck"] {
+        let writer = writer(lab.path(within)).await;
+        refused(writer, &["which the stream reads", "a folder of its own"]).await;
+    }
+    assert!(!lab.path("landing/ck").exists() && !lab.path("landing/lock").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tables_whose_files_are_replaced_as_a_folder_that_files_arrive_in() {
+    let lab = lab().await;
+    let sql = "SELECT zone, amount FROM trips";
+    run(lab.query(sql, "q", OutputMode::Append).await.sink(TableSink::new(lab.path("t"))))
+        .await
+        .unwrap();
+    std::fs::create_dir_all(lab.path("delta/_delta_log")).unwrap();
+    for (table, kind) in [("t", "a table of Partwise"), ("delta", "a Delta table")] {
+        let definition = StreamDefinition::files("s", lab.path(table).display().to_string());
+        let error = lab.streams.create_stream(&definition).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Refused);
+        assert!(error.to_string().contains(kind), "{error}");
+    }
 }

@@ -110,3 +110,28 @@ async fn a_rate_counts_by_the_clock() {
     let (count, next) = line.split_once(" | ").unwrap();
     assert_eq!(count, next);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_of_json_match_without_case_as_all_names_do() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("landing")).unwrap();
+    for (file, line) in [
+        ("1.json", r#"{"ID": 1, "Page": "a", "more": [1]}"#),
+        ("2.json", r#"{"id": 2, "ID": 9, "page": "b"}"#),
+        ("3.json", r#"{"page": "c"}"#),
+    ] {
+        std::fs::write(lab.path("landing").join(file), line).unwrap();
+    }
+    let columns = Schema::new(vec![
+        Field::new("id", DataType::Int64, true),
+        Field::new("page", DataType::Utf8, true),
+    ]);
+    let definition = StreamDefinition::files("s", lab.path("landing").display().to_string())
+        .columns(Arc::new(columns))
+        .option("format", "json");
+    lab.streams.create_stream(&definition).await.unwrap();
+    let sink = MemorySink::new("m");
+    let writer = lab.query("SELECT page, id FROM s", "q", OutputMode::Append).await;
+    run(writer.sink(sink.clone())).await.unwrap();
+    assert_eq!(rows(sink.rows()), ["a | 1", "b | 2", "c | NULL"]);
+}

@@ -239,7 +239,7 @@ impl TableSink {
             Some(part) => Err(Error::invalid(format!(
                 "OUTPUT MODE update finds the row to replace by its keys ({}), and the partition \
                  column {part} doesn't follow from them: an older row could be in another \
-                 partition. Compute {part} from the group columns, or put it among the KEYS",
+                 partition. Compute {part} from the group columns",
                 query.keys.join(", ")
             ))),
         }

@@ -10,6 +10,7 @@ use datafusion::datasource::file_format::json::JsonFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::execution::context::SessionState;
 use object_store::path::Path;
+use partwise_commit::{Location, Table};
 
 use super::FilesSource;
 use super::folder::Folder;
@@ -105,12 +106,28 @@ async fn folder(definition: &StreamDefinition) -> Result<Folder> {
     let path =
         path.ok_or_else(|| Error::invalid("FROM FILES needs a folder: FROM FILES 'landing/'"))?;
     let folder = Folder::parse(path)?;
-    match folder.is_there().await? {
-        true => Ok(folder),
-        false => Err(Error::invalid(format!(
+    if !folder.is_there().await? {
+        return Err(Error::invalid(format!(
             "there is no folder {folder}: make it first, or correct FROM FILES '{path}'"
-        ))),
+        )));
     }
+    refuse_table(&folder).await?;
+    Ok(folder)
+}
+
+/// What replaces its files with other ones of the same rows isn't a folder that files arrive in.
+async fn refuse_table(folder: &Folder) -> Result<()> {
+    let Some(dir) = folder.dir() else { return Ok(()) };
+    let kind = match Table::new(Location::local(dir)).is_logged().await? {
+        true => "a table of Partwise",
+        false if dir.join("_delta_log").is_dir() => "a Delta table",
+        false => return Ok(()),
+    };
+    Err(Error::refused(format!(
+        "{folder} is {kind}: OPTIMIZE, an overwrite or a MERGE writes its rows into new files, which \
+         would be read again. A stream reads the folder that files arrive in; a table is read as it \
+         is by an INSERT, or joined to a stream"
+    )))
 }
 
 /// How CSV files are written; none for other formats.

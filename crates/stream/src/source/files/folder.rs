@@ -70,6 +70,11 @@ impl Folder {
         &self.url
     }
 
+    /// The folder, where it is one of this machine.
+    pub fn dir(&self) -> Option<&std::path::Path> {
+        self.dir.as_deref()
+    }
+
     /// Whether it is there; a prefix of a store is one also where nothing has it.
     ///
     /// # Errors

@@ -23,9 +23,12 @@ use datafusion::physical_plan::metrics::ExecutionPlanMetricsSet;
 use datafusion_datasource::boundary_stream::AlignedBoundaryStream;
 use datafusion_datasource::decoder::{Decoder, DecoderDeserializer, deserialize_stream};
 use futures::{StreamExt, TryStreamExt};
-use object_store::ObjectStore;
+use object_store::{ObjectStore, ObjectStoreExt};
 
 use crate::source::json::ExactColumns;
+
+/// Bytes of a file's first object, whose names for the columns are looked at.
+const LONGEST_OBJECT: u64 = 64 * 1024;
 
 /// The source of a scan, of [`ExactColumns::as_text`].
 #[derive(Clone)]
@@ -103,8 +106,7 @@ struct LinesOpener {
 impl FileOpener for LinesOpener {
     fn open(&self, file: PartitionedFile) -> DFResult<FileOpenFuture> {
         let columns = ExactColumns::new(Arc::clone(&self.columns));
-        let decoder = LinesDecoder(columns.decoder(self.batch_size)?);
-        let store = Arc::clone(&self.store);
+        let (store, batch_size) = (Arc::clone(&self.store), self.batch_size);
         let size = file.object_meta.size;
         let (start, end) = match &file.range {
             None => (0, size),
@@ -112,6 +114,8 @@ impl FileOpener for LinesOpener {
         };
         Ok(Box::pin(async move {
             let path = file.object_meta.location;
+            let first = store.get_range(&path, 0..size.min(LONGEST_OBJECT)).await?;
+            let decoder = LinesDecoder(columns.spelled_as(&first).decoder(batch_size)?);
             let bytes = AlignedBoundaryStream::new(store, path, start, end, size, b'\n').await?;
             let bytes = bytes.map_err(DataFusionError::from).fuse();
             let rows = deserialize_stream(bytes, DecoderDeserializer::new(decoder));

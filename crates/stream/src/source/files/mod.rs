@@ -20,6 +20,7 @@ mod seen;
 
 pub use definition::{FileFormatName, FilesFactory};
 
+use std::path::Path;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -59,6 +60,10 @@ impl StreamSource for FilesSource {
             }
         };
         format!("FILES '{}' ({}{csv})", self.folder.url().as_str(), self.format_name.name())
+    }
+
+    fn folder(&self) -> Option<&Path> {
+        self.folder.dir()
     }
 
     fn schema(&self) -> SchemaRef {

@@ -41,6 +41,24 @@ impl ExactColumns {
         Self { columns, as_text: Arc::new(as_text) }
     }
 
+    /// The same, read by the names that an object has for the columns: case doesn't count where it
+    /// has no name that is the same to the letter.
+    #[must_use]
+    pub fn spelled_as(self, object: &[u8]) -> Self {
+        let mut objects = serde_json::Deserializer::from_slice(object).into_iter();
+        let Some(Ok(serde_json::Value::Object(first))) = objects.next() else { return self };
+        let spelled = |field: &FieldRef| {
+            let same = |key: &&String| key.eq_ignore_ascii_case(field.name());
+            match first.keys().find(same).filter(|_| !first.contains_key(field.name())) {
+                Some(key) => Arc::new(Field::clone(field).with_name(key)),
+                None => Arc::clone(field),
+            }
+        };
+        let fields: Vec<FieldRef> = self.as_text.fields().iter().map(spelled).collect();
+        let as_text = Schema::new_with_metadata(fields, self.as_text.metadata().clone());
+        Self { as_text: Arc::new(as_text), ..self }
+    }
+
     /// The columns to read, by a reader that gives numbers as texts where a column is text
     /// (`with_coerce_primitive`).
     #[must_use]

@@ -25,12 +25,13 @@ pub struct Options {
     what: &'static str,
     left: BTreeMap<String, String>,
     known: Vec<&'static str>,
+    kinds: Vec<&'static str>,
 }
 
 impl Options {
     /// Those of a clause, such as `INTO POSTGRES`.
     pub fn new(what: &'static str, options: &BTreeMap<String, String>) -> Self {
-        Self { what, left: options.clone(), known: Vec::new() }
+        Self { what, left: options.clone(), known: Vec::new(), kinds: Vec::new() }
     }
 
     /// An option, if it was said.
@@ -46,7 +47,7 @@ impl Options {
         kind: &'static str,
         is: impl Fn(&str) -> bool,
     ) -> BTreeMap<String, String> {
-        self.known.push(kind);
+        self.kinds.push(kind);
         let (taken, left) =
             std::mem::take(&mut self.left).into_iter().partition(|(name, _)| is(name));
         self.left = left;
@@ -108,7 +109,7 @@ impl Options {
             Some(unknown) => Err(Error::invalid(format!(
                 "{} has no option '{unknown}'; it has {}",
                 self.what,
-                self.known.join(", ")
+                [self.known, self.kinds].concat().join(", ")
             ))),
         }
     }

@@ -22,6 +22,7 @@ pub(crate) use topic::{Client, ISOLATION, Isolation, OWNED, Topic};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::SchemaRef;
@@ -74,6 +75,12 @@ impl StreamSource for KafkaSource {
         }))
     }
 }
+
+/// Times a topic is looked at that seems to have lost what was read: a broker that comes back may
+/// know less for a moment.
+const LOOKS: usize = 5;
+/// Between two such looks.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// One query's reader.
 struct KafkaReader {
@@ -133,12 +140,24 @@ impl Source for KafkaReader {
 impl KafkaReader {
     /// Looks what there is: where each partition ends.
     async fn look(&mut self) -> Result<BTreeMap<i32, i64>> {
-        let topic = &self.source.topic;
-        let held = topic.look(&self.client).await?.ok_or_else(|| topic.missing())?;
-        let losses = self.position.found(&held, &self.source.start);
+        let mut looks = 1;
+        let (held, losses) = loop {
+            let held = self.source.topic.look(&self.client).await?;
+            let losses = held.as_ref().map(|held| self.position.found(held, &self.source.start));
+            let last = looks == LOOKS;
+            match held.zip(losses) {
+                Some((held, losses)) if losses.is_empty() || last => break (held, losses),
+                None if last || !self.position.has_begun() => {
+                    return Err(self.source.topic.missing());
+                }
+                _ => {}
+            }
+            looks += 1;
+            tokio::time::sleep(PAUSE).await;
+        };
         match losses.first() {
             Some(first) if self.source.fail_on_data_loss => {
-                return Err(span::lost(topic, first, None));
+                return Err(span::lost(&self.source.topic, first, None));
             }
             _ => self.position.accept(&losses),
         }

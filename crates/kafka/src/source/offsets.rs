@@ -84,6 +84,11 @@ impl Position {
         self.begun = true;
     }
 
+    /// Whether a batch of the query has been planned, at any time.
+    pub fn has_begun(&self) -> bool {
+        self.begun
+    }
+
     /// Takes note of what there is. Partitions that are new to a query that has begun are read from
     /// their first offset; what isn't there any more is told.
     pub fn found(&mut self, there: &BTreeMap<i32, Held>, start: &Start) -> Vec<Loss> {

@@ -49,6 +49,32 @@
 //! | keep a table up to date from files or topics that go on | [`stream`], [`PartwiseContext::streams`] |
 //! | decide what to do about an error | [`Error::kind`], [`ErrorKind`] |
 //!
+//! An error says what the caller can do about it:
+//!
+//! ```
+//! use partwise::datafusion::prelude::SessionContext;
+//! use partwise::{ErrorKind, SaveMode, WritePartitioned};
+//!
+//! # #[tokio::main]
+//! # async fn main() -> partwise::Result<()> {
+//! # let folder = tempfile::tempdir().expect("a folder");
+//! # let path = folder.path().join("lake/report");
+//! # let session = SessionContext::new();
+//! # let many = session.sql("SELECT value AS n, '2024-01' AS month FROM generate_series(1, 100)").await?;
+//! # many.write_partitioned(&path).partition_by(["month"]).save().await?;
+//! let stragglers = session.sql("SELECT 1 AS n, '2024-01' AS month").await?;
+//! let write = stragglers.write_partitioned(&path).mode(SaveMode::Overwrite);
+//! let error = write.save().await.expect_err("100 rows would become 1");
+//! let exit = match error.kind() {
+//!     ErrorKind::Refused => 3,                    // stopped by the guard: nothing changed
+//!     ErrorKind::Conflict | ErrorKind::Busy => 4, // others write too: try again
+//!     _ => 1,
+//! };
+//! assert_eq!(exit, 3);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! [`datafusion`] is the version this crate is built with: an application that takes it from here
 //! can't have another.
 #![deny(missing_docs)]

@@ -21,9 +21,10 @@ enum Depends {
 pub(super) fn values(plan: &LogicalPlan, aggregate: &Aggregate) -> bool {
     let is_it = |node: &&LogicalPlan| matches!(node, LogicalPlan::Aggregate(a) if a == aggregate);
     let above: Vec<&LogicalPlan> = path(plan).into_iter().take_while(|node| !is_it(node)).collect();
-    let on = |join: &Join| depends(on_of(join), &join_as_plan(join), aggregate);
+    let by_values =
+        |node: &LogicalPlan, join: &Join| depends(on_of(join), node, aggregate) == Depends::Values;
     let found_by_values = above.iter().any(|node| match node {
-        LogicalPlan::Join(join) => on(join) == Depends::Values,
+        LogicalPlan::Join(join) => by_values(node, join),
         _ => false,
     });
     above.iter().any(|node| match node {
@@ -34,7 +35,7 @@ pub(super) fn values(plan: &LogicalPlan, aggregate: &Aggregate) -> bool {
                 Depends::Values => true,
             }
         }
-        LogicalPlan::Join(join) => drops_rows(join.join_type) && on(join) == Depends::Values,
+        LogicalPlan::Join(join) => drops_rows(join.join_type) && by_values(node, join),
         _ => false,
     })
 }
@@ -48,11 +49,6 @@ fn drops_rows(join: JoinType) -> bool {
 fn on_of(join: &Join) -> Vec<Expr> {
     let sides = join.on.iter().flat_map(|(left, right)| [left.clone(), right.clone()]);
     sides.chain(join.filter.clone()).collect()
-}
-
-/// The join, so that a column of either side is found.
-fn join_as_plan(join: &Join) -> LogicalPlan {
-    LogicalPlan::Join(join.clone())
 }
 
 fn depends(exprs: Vec<Expr>, plan: &LogicalPlan, aggregate: &Aggregate) -> Depends {
